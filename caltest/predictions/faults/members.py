@@ -42,6 +42,9 @@ BEYOND, SMOOTH, CELLS, AROUND = 1e-3, 0.9, 1024, 1.0
 """Shares of numbers beyond which a density falls exponentially, its bandwidth beside their spread, cells, and the
 logarithms of factors around their mean that are looked at."""
 
+SURE = 12.0
+"""Log likelihood ratio from which on a factor is clear by itself."""
+
 MOST_MORE, STEP, SETTLED = 600.0, 0.05, 1e-6
 """Largest difference of log likelihoods, that of logarithms of factors over which one is differentiated, and the step,
 in standard deviations, that ends a search."""
@@ -144,7 +147,8 @@ class MemberFactor(Fault[Scores]):
         self._share = min(1.0, information / max(variance, SMALLEST)) if information > 0.0 else 1.0
         errors = seen.errors + (exp(-t) - 1.0) * seen.targets[0].reshape(-1) / seen.units_of_errors
         like = seen.total(seen.log_kernel(errors) - seen.log_kernel(seen.errors) - t)
-        self.n_choices = exp(min(max(self._share * log_ratio(t) - like, -MOST_MORE), MOST_MORE))
+        gained = self._share * log_ratio(t)
+        self.n_choices = exp(min(max(gained - like, -MOST_MORE), MOST_MORE)) if gained > SURE else 1.0
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
         """Around the mean difference of logarithms."""
@@ -174,6 +178,8 @@ class MemberAmount(Fault[Scores]):
 
     kind = "shift in units"
     range = (-inf, inf)
+    # Named where it explains outcomes clearly better than a shift in standard deviations; limits are not yet laws.
+    n_choices = 8.0
 
     def __init__(self, seen: Scores) -> None:
         law: Any = seen.law
