@@ -41,6 +41,7 @@ OF_CURVES: tuple[set[str], ...] = (
     {"early", "hazard in time"},
     {"local slope", "wave of shifts", "fast wave of shifts"},
     {"local elasticity", "wave of factors"},
+    {"clipped", "window"},
 )
 """Kinds of faults of one curve, of times or of predictions, of which two do not say more than one."""
 

@@ -22,7 +22,7 @@ from caltest.predictions.faults.classes.windows import (
     claims_of,
     sums_in_windows,
 )
-from caltest.predictions.faults.fault import Fault, Rows, Scope, cosines
+from caltest.predictions.faults.fault import LEAST_TIED, Fault, Rows, Scope, cosines, varies
 from caltest.predictions.faults.waves import FASTEST, WEIGHT_OF_WAVES
 from caltest.predictions.faults.words import Fit, about, percents
 
@@ -85,6 +85,7 @@ class BinaryFaults(LabelFaults):
             Window(view, [1]),
             Wave(view, [1], N_COSINES),
             SlopeOfClaims(view),
+            *((clipped,) if (clipped := Clipped(view)).n_siblings else ()),
         )
         self.compared = (
             Rows("claims", 1 + N_COSINES, partial(view.sums_of_claims, slice(1 + N_COSINES)), 2.0),
@@ -151,6 +152,43 @@ class ShareOfClaims(Share):
 
     # Named where they explain outcomes clearly better than odds, which for rare events are the same law.
     n_choices = 16
+
+
+class Clipped(OfEvent):
+    """Odds exp(t) times as far out as those of the largest claim, of the smallest, or of both, which many rows have."""
+
+    kind = "clipped"
+    is_factor = True
+    range = (0.0, 8.0)
+
+    def __init__(self, view: BinaryView) -> None:
+        super().__init__(view)
+        named = view.event.named
+        largest, smallest = named == named.max(), named == named.min()
+        ends = [(1.0, largest), (-1.0, smallest)] if varies(named) else []
+        self._ends = [(sign, at) for sign, at in ends if at.mean() >= LEAST_TIED]
+        self._groups = [self._ends[k : k + 1] for k in range(len(self._ends))]
+        self._groups += [self._ends] if len(self._ends) > 1 else []
+        self.n_siblings = len(self._groups)
+
+    def promising(self, seen: Labels) -> FloatArray:
+        return np.zeros(self.n_siblings)
+
+    def along(self, sibling: int) -> FloatArray:
+        return np.asarray(sum(sign * at for sign, at in self._groups[sibling]), dtype=np.float64)
+
+    def place(self, sibling: int) -> str:
+        return f"claims {' and '.join(self.view.event.between(at) for _, at in reversed(self._groups[sibling]))}"
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        event, ends, rates = self.view.event, list[str](), list[str]()
+        for sign, at in reversed(self._groups[sibling]):
+            claimed, came = percents(*event.means(seen, at)[:2])
+            end, side = ("largest", "low") if sign > 0.0 else ("smallest", "high")
+            ends.append(f"{event.between(at)}, the {end}, {'' if ends else 'are '}too {side}")
+            rates.append(f"{came} of the time {event.instead} {claimed}")
+        much = f"odds {self.sized(seen, sibling, fit)} times as far out"
+        return f"claims {' and '.join(ends)}, as if cut off there: they come true {', and '.join(rates)} ({much})"
 
 
 class SlopeOfClaims(OfEvent, Slope):

@@ -177,3 +177,21 @@ def test_waves_of_claims_have_half_periods_of_some_observations():
     for p, are_some in ((rng.random(300), True), (np.repeat([0.2, 0.5, 0.7], 100), False)):
         faults = ct.Bernoulli(p).faults().to_name((rng.random(300) < p).astype(int))
         assert (faults.kinds[-1].kind == "fast wave") is are_some
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (0.0, 0.6, "claims of 0.60, the largest, are too low, as if cut off there: they come true 8"),
+        (0.15, 1.0, "claims of 0.15, the smallest, are too high, as if cut off there: they come true 5"),
+        (0.1, 0.9, "claims of 0.10, the smallest, are too high and of 0.90, the largest, too low, as if cut off"),
+    ],
+)
+def test_claims_that_are_cut_off(low, high, words):
+    rng = np.random.default_rng(41)
+    p = rng.beta(0.5, 0.5, 2000)
+    claims, came = np.clip(p, low, high), (rng.random(2000) < p).astype(int)
+    first = findings_of(as_sample(ct.Bernoulli(claims), came))[0]
+    assert (first.kind, first.words.startswith(words)) == ("clipped", True)
+    right = (rng.random(2000) < claims).astype(int)
+    assert findings_of(as_sample(ct.Bernoulli(claims), right))[0].gain <= 0.0
