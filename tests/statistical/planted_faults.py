@@ -386,6 +386,101 @@ def cut_ensembles(rng, n):
     return predictions, np.maximum(y, -1.0)
 
 
+def of_times(power=1.0, rate=lambda x: 1.0, early=0.0, other=0.0):
+    """Survival curves of Weibull times by a risk x, and times at another rate, or of other rows, some censored."""
+
+    def make(rng, n):
+        x, times, rows = rng.normal(size=n), np.linspace(0.5, 40.0, 80), np.arange(n)
+        curves = ct.predictions.SurvivalCurve(times, np.exp(-np.exp(x)[:, None] * (times / 10.0) ** 1.5))
+        some = rng.random(n) < other
+        rows[some] = rng.permutation(rows[some])
+        z = x[rows]
+        time = 10.0 * (rng.exponential(size=n) / (rate(z) * np.exp(power * z))) ** (1.0 / 1.5)
+        time = np.where(rng.random(n) < early, np.minimum(time, rng.uniform(0.0, 1.0, n)), time)
+        return watched(curves, time, rng)
+
+    return make
+
+
+def of_long_times(power=1.0, factor=1.0):
+    """The same of log-normal laws."""
+
+    def make(rng, n):
+        x = rng.normal(size=n)
+        return watched(ct.LogNormal(x, 0.8), factor * np.exp(power * x + 0.8 * rng.normal(size=n)), rng)
+
+    return make
+
+
+def with_early_rate(rng, n):
+    """Exponential times at three times the rate up to 1."""
+    mean, hazards = 10.0 * np.exp(0.5 * rng.normal(size=n)), rng.exponential(size=n)
+    time = np.where(hazards < 3.0 / mean, hazards / 3.0, hazards - 2.0 / mean) * mean
+    return watched(ct.Gamma(np.ones(n), mean), time, rng)
+
+
+def watched(predictions, time, rng):
+    """Levels of times until which a row is watched at most."""
+    end = rng.exponential(2.0 * np.median(time), time.size)
+    return ct.fields.censored_pit_values(predictions, ct.Censored(np.minimum(time, end), time <= end), rng=1)
+
+
+def of_means(shape, outcome=lambda m: m):
+    """Predicted means and those of the outcomes as functions of a number, with standard deviations of 0.5."""
+
+    def make(rng, n):
+        m = rng.normal(size=n)
+        return ct.Normal(shape(m), np.full(n, 0.5)), outcome(m) + 0.5 * rng.normal(size=n)
+
+    return make
+
+
+def rare_and_dispersed(rng, n):
+    m = rng.uniform(0.1, 0.5, n)
+    return ct.Poisson(m), rng.poisson(m * rng.gamma(0.5, 2.0, n))
+
+
+def cut_means(rng, n):
+    m = np.exp(0.7 * rng.normal(size=n) + 1.0)
+    return ct.Poisson(np.minimum(m, 5.0)), rng.poisson(m)
+
+
+def next_labels(rng, n):
+    p = rng.dirichlet(np.full(5, 0.5), n)
+    y = drawn(rng, p)
+    return p, np.where(rng.random(n) < 0.2, (y + 1) % 5, y)
+
+
+def cut_claims(rng, n):
+    p = rng.beta(0.3, 0.3, n)
+    return ct.Bernoulli(np.clip(p, 0.2, 0.8)), (rng.random(n) < p).astype(int)
+
+
+def small_ensembles(rng, n):
+    """Of nine members, with one outcome in 50 eight times as far away."""
+    centre, errors = rng.normal(size=n), rng.normal(size=n)
+    errors[::50] *= 8.0
+    return ct.Ensemble(centre[:, None] + rng.normal(size=(n, 9))), centre + errors
+
+
+def positive_ensembles(factor=1.0, amount=0.0):
+    def make(rng, n):
+        values = 1.0 * (amount > 0.0) + np.exp(0.5 * rng.normal(size=(n, 1))) * rng.gamma(4.0, 0.25, (n, 13))
+        return ct.Ensemble(values[:, 1:]), factor * values[:, 0] + amount
+
+    return make
+
+
+def with_bad_member(change):
+    def make(rng, n):
+        centre = rng.normal(size=n)
+        members = centre[:, None] + rng.normal(size=(n, 10))
+        members[:, 3] = change(rng, members[:, 3])
+        return ct.Ensemble(members), centre + rng.normal(size=n)
+
+    return make
+
+
 UP = "where predicted means are above"
 PLANTED = [
     Planted(
@@ -1066,6 +1161,119 @@ PLANTED = [
         "",
         0.2,
     ),
+    Planted("counts", "rare, dispersion 2", rare_and_dispersed, "dispersion", "", 2.0, "too narrow"),
+    Planted(
+        "counts",
+        "1 less, where they are not 0",
+        of_counts(lambda rng, m: np.maximum(rng.poisson(m) - 1, 0)),
+        "step",
+        "lower",
+        1.0,
+        "1 lower",
+    ),
+    Planted(
+        "counts",
+        "dispersion 0.5 where means are large",
+        of_counts(lambda rng, m: rng.poisson(m * np.where(m > np.e, rng.gamma(2.0, 0.5, m.size), 1.0))),
+        "local dispersion",
+        UP,
+        0.5,
+        "too narrow",
+    ),
+    Planted(
+        "counts", "predicted means cut off at 5", cut_means, "local factor", "where predicted means are 5, the largest"
+    ),
+    Planted(
+        "counts",
+        "power 2 of means above 3",
+        of_counts(lambda rng, m: rng.poisson(np.where(m > 3.0, m * m / 3.0, m))),
+        "local elasticity",
+        UP,
+        None,
+        "rise more",
+    ),
+    Planted(
+        "numbers",
+        "predicted means cut off at 0.5",
+        of_means(lambda m: np.minimum(m, 0.5)),
+        "local shift",
+        "where predicted means are 0.5, the largest",
+        None,
+        "above",
+    ),
+    Planted(
+        "numbers",
+        "predicted means that level off above 0",
+        of_means(lambda m: np.where(m > 0.0, np.tanh(m), m)),
+        "local slope",
+        UP,
+        None,
+        "rise more",
+    ),
+    Planted(
+        "numbers",
+        "outcomes that are level above 0.6",
+        of_means(lambda m: m, lambda m: np.minimum(m, 0.6)),
+        "local slope",
+        UP,
+    ),
+    Planted(
+        "claims",
+        "cut off at 0.2 and 0.8",
+        cut_claims,
+        "clipped",
+        "claims of 0.20 and of 0.80",
+        None,
+        "as if cut off there",
+    ),
+    Planted("classes", "20 % are the next class", next_labels, "order", "after", 0.2, "of the class after"),
+    Planted("ensembles", "9 members, 2 % outliers", small_ensembles, "outliers", "", 0.02),
+    Planted("ensembles", "positive, 1.4 times as large", positive_ensembles(1.4), "factor", "", 1.4),
+    Planted(
+        "ensembles",
+        "0.4 too low among very different spreads",
+        positive_ensembles(amount=0.4),
+        "shift in units",
+        "",
+        0.4,
+        "in their units",
+    ),
+    Planted(
+        "ensembles",
+        "member 3 is 2 too high",
+        with_bad_member(lambda rng, x: x + 2.0),
+        "member",
+        "member 3",
+        2.0,
+        "too high",
+    ),
+    Planted(
+        "ensembles",
+        "member 3 is noise",
+        with_bad_member(lambda rng, x: 3.0 * rng.normal(size=x.size)),
+        "member",
+        "member 3",
+        None,
+        "does not go with the others",
+    ),
+    Planted("times", "rates as the power 0.5 of those predicted", of_times(0.5), "slope", "", 0.5, "too extreme"),
+    Planted("times", "predictions of other rows", of_times(other=1.0), "slope", "", 0.0, "do not follow"),
+    Planted("times", "30 % of other rows", of_times(other=0.3), "other rows", "", 0.3),
+    Planted(
+        "times",
+        "twice the rate where risks are high",
+        of_times(rate=lambda x: np.where(x > 0.0, 2.0, 1.0)),
+        "local hazard",
+        "where predicted risks up to ",
+        2.0,
+        "times the predicted rate",
+    ),
+    Planted(
+        "times", "8 % have the event up to 1", of_times(early=0.08), "early", "up to ", None, "whatever is predicted"
+    ),
+    Planted("times", "three times the rate up to 1", with_early_rate, "hazard in time", "up to "),
+    Planted("times", "as the power 1.5 of those predicted", of_long_times(1.5), "slope", "", 1.5, "too even"),
+    Planted("times", "1.4 times as long", of_long_times(factor=1.4), "factor", "", 1.4, "as long"),
 ]
 
 

@@ -28,6 +28,9 @@ CUTS = (0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.4, 0.5, 0.65, 0.8)
 ONE_DEVIATION = (0.15865525393145707, 0.5, 0.8413447460685429)
 """Levels of normal quantiles from -1 to 1."""
 
+LEVEL = 0.1
+"""Power of what is predicted up to which events do not follow it."""
+
 MIDDLE_IS_OFF = 3.0
 """Standard errors by which rates in the middle differ where that is said beside a power of them."""
 
@@ -315,9 +318,9 @@ class RiskPower(OfRates):
 
 def _wrong(fit: Fit, predicted: str) -> str:
     """What is wrong where outcomes differ as the power 1 + t of what is predicted."""
-    if 1.0 + fit.high < 0.0:
+    if 1.0 + fit.high < 0.0 and 1.0 + fit.t < -LEVEL:
         return f"{predicted} are the wrong way round"
-    if 1.0 + fit.low < 0.0:
+    if 1.0 + fit.low < 0.0 or 1.0 + fit.t < LEVEL:
         return f"events do not follow {predicted}"
     return f"{predicted} are too {'even' if fit.t > 0.0 else 'extreme'}"
 

@@ -37,6 +37,9 @@ says how often a rare event happens: a likelihood ratio of 20."""
 BENDS = {"local slope", "local elasticity"}
 """Kinds of faults that are right on one side of a knot: a spread explains them, too, but says less of them."""
 
+LEVELS, ENDS = {"shift", "shift in units", "factor"}, ("the largest", "the smallest")
+"""The same of levels where predictions are cut off, in what is said of these places."""
+
 OF_CURVES: tuple[set[str], ...] = (
     {"early", "hazard in time"},
     {"local slope", "wave of shifts", "fast wave of shifts"},
@@ -117,7 +120,8 @@ def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate]) -> list[Candi
         # A part of the predictions that explains clearly more than all of them with the same fault is its place.
         kind = ordered[0].fault.kind
         whole = kind.removeprefix("local ") if kind.startswith("local ") else ""
-        clear, nearly = ordered[0].gain - LIKELY, inf if kind in BENDS else NEARLY * ordered[0].gain
+        is_right_elsewhere = kind in BENDS or (whole in LEVELS and ordered[0].place.endswith(ENDS))
+        clear, nearly = ordered[0].gain - LIKELY, inf if is_right_elsewhere else NEARLY * ordered[0].gain
         near = [
             one for one in ordered if one is ordered[0] or one.gain >= (clear if one.fault.kind == whole else nearly)
         ]
