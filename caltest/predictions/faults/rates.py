@@ -118,9 +118,14 @@ class Risks:
 
     def after(self, changed: Function) -> "Risks":
         """With other cumulative hazards of the predictions."""
-        stop = np.where(self.seen, changed(self._last), np.inf)
-        at_cuts = np.stack([changed(one) for one in self.at_cuts])
-        return replace(self, start=changed(self.start), stop=stop, at_cuts=at_cuts, given=None)
+
+        def bounded(hazards: FloatArray) -> FloatArray:
+            """No events at any rate are none, and beyond the largest hazards nothing is left."""
+            return np.clip(np.nan_to_num(changed(hazards), posinf=LARGEST), 0.0, LARGEST)
+
+        stop = np.where(self.seen, bounded(self._last), np.inf)
+        at_cuts = np.stack([bounded(one) for one in self.at_cuts])
+        return replace(self, start=bounded(self.start), stop=stop, at_cuts=at_cuts, given=None)
 
     @property
     def levels(self) -> tuple[FloatArray, FloatArray]:
@@ -210,7 +215,7 @@ def _log(numbers: FloatArray) -> FloatArray:
 
 
 def _hazard(levels: FloatArray) -> FloatArray:
-    return np.minimum(-np.log1p(-np.minimum(levels, 1.0 - 1e-16)), LARGEST)
+    return np.minimum(-np.log1p(-np.clip(levels, 0.0, 1.0 - 1e-16)), LARGEST)
 
 
 def _levels(law: Predictions, time: float) -> FloatArray:

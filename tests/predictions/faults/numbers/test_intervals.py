@@ -7,7 +7,9 @@ from scipy import optimize, stats
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
 from caltest.fields import censored_pit_values
+from caltest.predictions.censored import levels_of
 from caltest.predictions.faults.numbers.intervals import faults_in_intervals
+from caltest.predictions.faults.rates import Risks
 from caltest.predictions.inputs.convert import as_sample
 from caltest.predictions.reductions.residuals import StandardUniform
 
@@ -255,3 +257,18 @@ def test_times_of_other_rows(family):
     first = found(predictions, ct.Censored(np.minimum(time, end), time <= end))[0]
     assert first.kind == "other rows"
     assert not first.interval.excludes(0.3)
+
+
+def test_hazards_stay_finite_whatever_is_tried():
+    """Sizes of two faults are tried together, up to rates at which nothing or everything is left."""
+    rng = np.random.default_rng(17)
+    x, end = rng.normal(size=50), rng.exponential(3.0, 50)
+    time = np.exp(x + rng.normal(size=50))
+    law, levels = levels_of(ct.LogNormal(x, 1.0), ct.Censored(np.minimum(time, end), time <= end))
+    risks = Risks.of(law, np.minimum(time, end), levels.ends, np.ones(50))
+    for changed in (lambda h: h * np.inf, lambda h: h * np.nan, lambda h: h - 50.0):
+        with np.errstate(invalid="ignore"):
+            after = risks.after(changed)
+        low, high = after.levels
+        assert np.isfinite(np.stack([low, high, *after.at_cuts])).all()
+        assert (low >= 0.0).all()
