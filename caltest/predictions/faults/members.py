@@ -38,9 +38,9 @@ CLEAR, FEWEST, FEWEST_ROWS, FARTHEST, REACH = 6.0, 4, 100, 100.0, 6.0
 """Standard errors by which a member is off at least, members from which on one is, rows whose number is a penalty, how
 far away it counts at most, and standard errors in which its size is looked for."""
 
-BEYOND, SMOOTH, CELLS, AROUND = 1e-3, 0.9, 1024, 1.0
-"""Shares of numbers beyond which a density falls exponentially, its bandwidth beside their spread, cells, and the
-logarithms of factors around their mean that are looked at."""
+BEYOND, SMOOTH, NARROWEST, CELLS, AROUND = 1e-3, 0.9, 1e-3, 1024, 1.0
+"""Shares of numbers beyond which a density falls exponentially, its bandwidth beside their spread and the least one,
+cells, and the logarithms of factors around their mean that are looked at."""
 
 SURE = 12.0
 """Log likelihood ratio from which on a factor is clear by itself."""
@@ -236,13 +236,13 @@ def _logarithms(seen: Scores) -> Logarithms:
 def log_density_of(values: FloatArray) -> Callable[[FloatArray], FloatArray]:
     """The logarithm of a smooth density of many numbers (N,), which falls exponentially beyond nearly all of them."""
     low, high = np.quantile(values, (BEYOND, 1.0 - BEYOND))
-    width = SMOOTH * min(float(values.std()), float(high - low) / 4.0) * values.size**-0.2
+    width = max(SMOOTH * min(float(values.std()), float(high - low) / 4.0) * values.size**-0.2, NARROWEST)
     edges = np.linspace(low - 4.0 * width, high + 4.0 * width, CELLS + 1)
     cell = float(edges[1] - edges[0])
     counts = np.histogram(values, edges)[0]
     density = scipy.ndimage.gaussian_filter1d(counts.astype(np.float64), width / cell, mode="constant")
     middles = 0.5 * (edges[1:] + edges[:-1])
-    inside = (middles >= low) & (middles <= high)
+    inside = (middles >= low - cell) & (middles <= high + cell)
     places, logs = middles[inside], np.log(np.maximum(density[inside], SMALLEST) / (cell * values.size))
     above, below = values[values > places[-1]] - places[-1], places[0] - values[values < places[0]]
     rates = [1.0 / max(float(one.mean()) if one.size else width, SMALLEST) for one in (below, above)]

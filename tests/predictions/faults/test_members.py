@@ -83,3 +83,9 @@ def test_log_densities_are_those_of_the_numbers():
     assert density.sum() * (x[1] - x[0]) == pytest.approx(1.0, abs=0.01)
     near = np.abs(x) < 2.5
     assert np.log(density[near]) == pytest.approx(-0.5 * np.square(x[near]) - 0.5 * np.log(2.0 * np.pi), abs=0.12)
+
+
+def test_equal_numbers_have_a_density():
+    log_density = log_density_of(np.full(100, 3.0))
+    assert np.isfinite(log_density(np.array([-1e3, 3.0, 1e3]))).all()
+    assert log_density(np.array([3.0]))[0] > log_density(np.array([4.0]))[0]
