@@ -10,10 +10,9 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults import errors, shapes
 from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, bends, cosines, ends, halves, varies
-from caltest.predictions.faults.members import MemberAmount, MemberFactor, MemberOutliers, faults_of_members
-from caltest.predictions.faults.numbers.faults import errors, shapes
+from caltest.predictions.faults.numbers import errors, shapes
+from caltest.predictions.faults.numbers.members import MemberAmount, MemberFactor, MemberOutliers, faults_of_members
 from caltest.predictions.faults.numbers.ranks import shapes_of_ranks, shifts_of_ranks
 from caltest.predictions.faults.numbers.scores import LAST_SCORE, ROUNDING, Scores
 from caltest.predictions.faults.numbers.ties import SharedValue, Total, pools_of, rows_of_value, shared_value

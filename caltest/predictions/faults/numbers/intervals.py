@@ -9,8 +9,8 @@ from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import Fault, Faults
 from caltest.predictions.faults.numbers.faults import INSTEAD_OF_FACTOR, NumberFaults
+from caltest.predictions.faults.numbers.rates import Risks, TimeFactor
 from caltest.predictions.faults.numbers.scores import Scores
-from caltest.predictions.faults.rates import Risks, TimeFactor
 from caltest.predictions.faults.words import Fit, percent
 from caltest.predictions.reductions.standard_scores import FARTHEST as LEAST, SMALLEST
 

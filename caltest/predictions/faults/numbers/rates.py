@@ -17,7 +17,7 @@ from caltest.predictions.faults.other_rows import OtherRows
 from caltest.predictions.faults.words import Fit, about, instead, percent
 
 if TYPE_CHECKING:
-    from caltest.predictions.faults.intervals import IntervalScores
+    from caltest.predictions.faults.numbers.intervals import IntervalScores
 
 AMONG = 48
 """Predictions that tell the law of the event of any row."""

@@ -5,8 +5,8 @@ import pytest
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
-from caltest.predictions.convert import as_sample
-from caltest.predictions.faults.members import faults_of_members, log_density_of
+from caltest.predictions.faults.numbers.members import faults_of_members, log_density_of
+from caltest.predictions.inputs.convert import as_sample
 
 
 def first(members, y):

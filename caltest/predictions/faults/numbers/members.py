@@ -10,10 +10,10 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import FloatArray, evenly_spaced
-from caltest.predictions.faults.errors import Scale, ShiftInUnits
 from caltest.predictions.faults.fault import Fault, Pattern, Scope
 from caltest.predictions.faults.maxima import asked_once, best_between, best_of_grid
-from caltest.predictions.faults.scores import (
+from caltest.predictions.faults.numbers.errors import Scale, ShiftInUnits
+from caltest.predictions.faults.numbers.scores import (
     LEAST_OUTLYING,
     MEMBERS,
     OUTLYING,
