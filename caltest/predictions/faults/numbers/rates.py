@@ -19,7 +19,7 @@ from caltest.predictions.faults.words import Fit, about, instead, percent
 if TYPE_CHECKING:
     from caltest.predictions.faults.numbers.intervals import IntervalScores
 
-AMONG = 48
+AMONG = 24
 """Predictions that tell the law of the event of any row."""
 
 CUTS = (0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.4, 0.5, 0.65, 0.8)
