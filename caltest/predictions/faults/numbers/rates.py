@@ -37,6 +37,9 @@ MIDDLE_IS_OFF = 3.0
 LARGEST, SMALLEST = 36.0, 1e-12
 """Cumulative hazards from which on nothing is left up to rounding, and the smallest whose ratio says something."""
 
+CELL, ROUGH = 16, 0.5
+"""Intervals of curves that are a cell, where widths of neighbours differ more: log-ratios' standard deviation."""
+
 NEVER = 1e-300
 """The smallest probability."""
 
@@ -184,20 +187,45 @@ class Given:
         return self.law.take([0]).transforms(self.times[:1], self.seen[:1]) is None
 
     @cached_property
+    def clock(self) -> tuple[FloatArray, FloatArray] | None:
+        """Ends of the intervals of curves, and what they count as; None of other laws, whose times count as they are.
+
+        Curves with steps at times of events have as much in a wide interval as in a narrow one next to it. A law
+        without these would explain times better than any of them, whatever is wrong: within cells of several intervals
+        it has steps like theirs.
+        """
+        law, grid = self.law.finite, getattr(self.law, "times", None)
+        if law is None or grid is None:
+            return None
+        edges, levels = np.append(0.0, grid), np.append(0.0, np.cumsum(law.probabilities.mean(axis=0))[: grid.size])
+        ratios = np.diff(np.log(np.diff(edges)))
+        cells = np.append(np.arange(0, grid.size, CELL if ratios.size and ratios.std() > ROUGH else 1), grid.size)
+        first = np.minimum(np.arange(edges.size) // cells[1], cells.size - 2)
+        low, high = cells[first], cells[first + 1]
+        risen, whole = levels - levels[low], levels[high] - levels[low]
+        share = np.where(whole > 0.0, risen / np.maximum(whole, NEVER), 0.0)
+        return edges, edges[low] + share * (edges[high] - edges[low])
+
+    def at(self, times: FloatArray | float) -> FloatArray:
+        """What times count as."""
+        return np.asarray(times if self.clock is None else np.interp(times, *self.clock), dtype=np.float64)
+
+    @cached_property
     def spans(self) -> tuple[FloatArray, FloatArray] | None:
-        """Times (n,) between which events of curves are, of other laws those that are known; None of members."""
-        grid = getattr(self.law, "times", None)
-        if grid is None:
+        """Times (n,), as they count, between which events of curves are, of other laws known ones; None of members."""
+        if self.clock is None:
             return (self.times, self.times) if self.is_known else None
-        interval, edges = np.searchsorted(grid, self.times, side="left"), np.concatenate([[0.0], grid, [np.inf]])
-        return tuple(np.where(self.seen, edges[interval + j], self.times) for j in (0, 1))  # type: ignore[return-value]
+        edges, ticks = self.clock
+        interval, ticks = np.searchsorted(edges[1:], self.times, side="left"), np.append(ticks, np.inf)
+        low, high = (np.where(self.seen, ticks[interval + j], self.at(self.times)) for j in (0, 1))
+        return low, high
 
     def log_shares(self, end: float) -> FloatArray:
         """Log likelihoods (n,) of times if these are uniform up to an end, where they are before it."""
         assert self.spans is not None
-        widths = self.spans[1] - self.spans[0]
-        log_widths = 0.0 if self.is_known else np.log(np.maximum(np.minimum(widths, end), NEVER))
-        return np.where(self.seen, log_widths - log(end), _log(1.0 - self.times / end))
+        (low, high), last = self.spans, float(self.at(end))
+        log_widths = 0.0 if self.is_known else np.log(np.maximum(np.minimum(high - low, last), NEVER))
+        return np.where(self.seen, log_widths - log(max(last, NEVER)), _log(1.0 - low / max(last, NEVER)))
 
     @cached_property
     def log_times(self) -> tuple[FloatArray, FloatArray] | None:
@@ -439,7 +467,7 @@ class Early(Fault["IntervalScores"]):
     """
 
     kind = "early"
-    scope: Scope = "shape"
+    scope: Scope = "places"
     range = (0.0, 1.0)
 
     def __init__(self, risks: Risks) -> None:
@@ -485,7 +513,7 @@ class Early(Fault["IntervalScores"]):
 
         if (given := risks.uniform) is None:
             return risks.after(lambda h: mixed(h, self._levels(risks, sibling, h)))
-        end, cuts = float(self._cuts[sibling]), zip(risks.at_cuts, risks.cuts, strict=True)
+        end, cuts = float(given.at(self._cuts[sibling])), zip(risks.at_cuts, given.at(risks.cuts), strict=True)
         assert given.spans is not None
         at_cuts = np.stack([mixed(h, np.full(h.size, min(cut / end, 1.0))) for h, cut in cuts])
         hazards = risks.start, np.where(risks.seen, risks.stop, 0.0)
