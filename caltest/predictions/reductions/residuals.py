@@ -78,7 +78,7 @@ class StandardUniform(Predictions):
     ) -> "tuple[Faults, Any]":
         """Those of levels with ends, and of the predictions of events that they are levels of, if these are known."""
         from caltest.predictions.faults.numbers.intervals import faults_in_intervals
-        from caltest.predictions.faults.numbers.rates import Risks
+        from caltest.predictions.faults.numbers.risks import Risks
 
         assert self.ends is not None
         w, risks = np.ones(len(self)) if weights is None else weights, None

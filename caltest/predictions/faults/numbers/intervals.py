@@ -9,7 +9,8 @@ from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import Fault, Faults
 from caltest.predictions.faults.numbers.faults import INSTEAD_OF_FACTOR, NumberFaults
-from caltest.predictions.faults.numbers.rates import Risks, TimeFactor
+from caltest.predictions.faults.numbers.rates import TimeFactor, faults_of_events
+from caltest.predictions.faults.numbers.risks import Risks
 from caltest.predictions.faults.numbers.scores import Scores
 from caltest.predictions.faults.words import Fit, percent
 from caltest.predictions.reductions.standard_scores import FARTHEST as LEAST, SMALLEST
@@ -48,7 +49,7 @@ def faults_in_intervals(
     low, high = (np.bincount(groups, of_rows * one) / totals for one in both)
     seen = IntervalScores(law, known, low, high, np.concatenate([weights[is_known], totals]), risks)
     faults = TimeFaults(law.take(np.zeros(seen.residuals.size, dtype=np.intp)), seen.given_weights)
-    others = () if risks is None else risks.faults
+    others = () if risks is None else faults_of_events(risks)
     if any(isinstance(one, TimeFactor) for one in others):
         # In words that suit times, where a shift of scores is nearly the same.
         faults.kinds[0].n_choices = TimeFactor.n_choices * INSTEAD_OF_FACTOR

@@ -9,7 +9,7 @@ from caltest.estimators.combined.findings import findings_of
 from caltest.fields import censored_pit_values
 from caltest.predictions.censored import levels_of
 from caltest.predictions.faults.numbers.intervals import faults_in_intervals
-from caltest.predictions.faults.numbers.rates import Risks
+from caltest.predictions.faults.numbers.risks import Risks
 from caltest.predictions.faults.search import candidates_of, refined
 from caltest.predictions.inputs.convert import as_sample
 from caltest.predictions.reductions.residuals import StandardUniform
