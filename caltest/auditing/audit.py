@@ -220,17 +220,7 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
     if data.tested.impossible.size and are_certain(data.tested.predictions):
         questions = (*questions, LABELS)
     asked = _asked(result, questions, data)
-    makers, sections = dict(SECTIONS), dict[str, Section]()
-    if field is not None:
-        last = makers.popitem()
-        makers = makers | {field: FIELDS[field]} | dict([last])
-    for key, (_, make) in makers.items():
-        try:
-            sections[key] = make(data, judged if key == "power" else result)
-            if asked is not None and key != "data":
-                sections[key] = replace(sections[key], answer=sections[key].answer + IF_INDEPENDENT)
-        except (ValueError, TypeError, ImportError, MemoryError) as error:
-            sections[key] = Section(f"Not computed: {error}.", failed=True)
+    sections = _sections_of(data, result, judged, field, "" if asked is None else IF_INDEPENDENT)
     decision, reason = decision_of(judged, sections["recalibration"], questions, data.counted)
     parts = {name: rows for one in sections.values() for name, rows in one.grave.items()}
     unclear = [name for one in sections.values() for name in one.unclear]
@@ -289,14 +279,34 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         )
     model = ModelAudit(name, decision, reason, result, sections, f"{advice[0].upper()}{advice[1:]}")
     if (methods := sections.get("methods")) is not None:
-        told = (
-            f" Calibration was rejected {', and '.join(places)}; each section is tested at the 5 % level by itself."
-            if places
-            else ""
-        )
-        facts = {**methods.facts, "Sources": "; ".join(map(reference, model.citations))}
-        sections["methods"] = replace(methods, answer=methods.answer + told, facts=facts)
+        sections["methods"] = _with_sources(methods, model, places)
     return model
+
+
+def _sections_of(
+    data: Data, result: CalibrationTestResult, judged: CalibrationTestResult, field: str | None, condition: str
+) -> dict[str, Section]:
+    """Each under a condition, but for the data; one that cannot be computed says why in its place."""
+    makers, sections = dict(SECTIONS), dict[str, Section]()
+    if field is not None:
+        last = makers.popitem()
+        makers = makers | {field: FIELDS[field]} | dict([last])
+    for key, (_, make) in makers.items():
+        try:
+            sections[key] = make(data, judged if key == "power" else result)
+            if key != "data":
+                sections[key] = replace(sections[key], answer=sections[key].answer + condition)
+        except (ValueError, TypeError, ImportError, MemoryError) as error:
+            sections[key] = Section(f"Not computed: {error}.", failed=True)
+    return sections
+
+
+def _with_sources(methods: Section, model: ModelAudit, places: Sequence[str]) -> Section:
+    """With where calibration was rejected, and the sources of all sections."""
+    alone = "each section is tested at the 5 % level by itself"
+    told = f" Calibration was rejected {', and '.join(places)}; {alone}." if places else ""
+    facts = {**methods.facts, "Sources": "; ".join(map(reference, model.citations))}
+    return replace(methods, answer=methods.answer + told, facts=facts)
 
 
 def _tested(data: Data) -> tuple[CalibrationTestResult, CalibrationTestResult]:
