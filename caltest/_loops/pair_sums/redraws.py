@@ -399,7 +399,7 @@ def changes_by_class(features: FloatArray, base: IntArray, labels: Array, n_clas
 
     An observation without a base (-1) adds ``e_label``. Those whose label is their base take next to no time.
     """
-    sums = np.zeros((labels.shape[0], n_classes, features.shape[1]))
+    sums = np.zeros((labels.shape[0], n_classes, features.shape[1]), dtype=features.dtype)
     _add_changes(features, base, labels, sums)
     return sums
 

@@ -1,5 +1,6 @@
 """The components of the omnibus statistic, and which of them a family has."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -34,12 +35,16 @@ from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.faults.classes.labels import LabelFaults
 from caltest.predictions.reductions.standard_scores import mean_square, scores_of
 
-MANY_CLASSES, MANY_ALIKE, MANY_NUMBERS, MANY_COMPOSED = 10_000, 3_000, 500, 128
-"""Predictions of classes, of classes some of which are alike for the kernel, of numbers or vectors, and of mixtures and
-members of vectors, a pair of which takes many steps, from which on kernels of redraws have a low rank."""
+MANY_CLASSES, MANY_NUMBERS, MANY_COMPOSED = 2000, 500, 128
+"""Predictions of classes, of numbers or vectors, and of mixtures and members of vectors, a pair of which takes many
+steps, from which on kernels of redraws have a low rank."""
 
-RANK, RANK_OF_CLASSES = 64, 128
-"""Of kernels of many predictions: with 64 a slow wave in the probabilities of five classes is found less often."""
+BANDWIDTHS = (1.0, *(factor for factor in FACTORS if factor != 1.0))
+"""Of kernels of classes, in units of the median."""
+
+RANK, RANK_OF_NARROW = 64, 128
+"""Of kernels of many predictions, and of those with less than the median bandwidth, which classes have: with 64 for all
+a slow wave in the probabilities of five classes is found less often."""
 
 MANY_IN_SUMS = 20_000
 """Predictions of numbers beyond which redraws are made by rows, where that is quick, and features follow from some."""
@@ -146,7 +151,7 @@ def components_for(
         many = None if in_memory else many_classes(kernel, predictions, faults, weights)
         kernels = _kernels(kernel, predictions, rng, many is None, are_many)
         alone = many is not None or in_memory
-        few = None if alone else few_classes(_with_bandwidths(kernel, FACTORS), predictions, faults, weights)
+        few = None if alone else few_classes(_with_bandwidths(kernel, BANDWIDTHS), predictions, faults, weights)
         return (kernels, *SCORES, *others), many or few
     components = [_kernels(kernel, predictions, rng, True, are_many)]
     if predictions.law.has_normal_scores:
@@ -203,7 +208,7 @@ def in_chunks(kernel: ProductKernel, predictions: Predictions) -> OfRows[Any]:
     """The sums over chunks of such predictions of classes."""
     faults = predictions.faults()
     many = many_classes(kernel, predictions, faults, None, in_blocks=True)
-    summed = many or few_classes(_with_bandwidths(kernel, FACTORS), predictions, faults, None, least=1)
+    summed = many or few_classes(_with_bandwidths(kernel, BANDWIDTHS), predictions, faults, None, least=1)
     if summed is None:
         raise TypeError(f"kernel: got {kernel.describe()} for many classes in chunks, wanted exp(-TV / b) x [y = y']")
     return summed
@@ -218,25 +223,26 @@ SCORES = tuple(
 def _kernels(kernel: ProductKernel, predictions: Predictions, rng: Any, may_be_low: bool, are_many: bool) -> Component:
     """The kernel first, of classes with other bandwidths too; of low rank for many predictions not on a line."""
     of_classes, is_composed = predictions.law.finite is not None, predictions.law.default_median_of < MEDIAN_OF
-    least = MANY_COMPOSED if is_composed else MANY_NUMBERS
-    if of_classes:
-        least = MANY_CLASSES if kernel.target_kernel.is_identity else MANY_ALIKE
-    kernels, many = _with_bandwidths(kernel, FACTORS if of_classes else (1.0,)), are_many or len(predictions) >= least
+    least = MANY_CLASSES if of_classes else MANY_COMPOSED if is_composed else MANY_NUMBERS
+    factors, many = BANDWIDTHS if of_classes else (1.0,), are_many or len(predictions) >= least
+    kernels = _with_bandwidths(kernel, factors)
     component = Component("kernel error", partial(redrawn_means, kernels), len(kernels), shares_kernel=True)
     if not may_be_low or not many or on_a_line(kernel, predictions) is not None:
         return component
     # Pairs i = j of many numbers or vectors hardly add to the variance, and take as long as the others.
-    rank = RANK_OF_CLASSES if of_classes else RANK
-    low_rank = tuple(LowRankSKCE(one, rank, of_classes).resolve(predictions, rng) for one in kernels)
+    ranks = [RANK_OF_NARROW if factor < 1.0 else RANK for factor in factors]
+    pairs = zip(kernels, ranks, strict=False)
+    low_rank = tuple(LowRankSKCE(one, rank, of_classes).resolve(predictions, rng) for one, rank in pairs)
     sums = (KernelSumsOfClasses if of_classes else KernelSums)(tuple(one.features for one in low_rank))
     is_large = are_many or len(predictions) >= MANY_NUMBERS
     why = "there are many predictions" if is_large else "pairs of predictions take long"
-    said = f"kernels have rank {low_rank[0].rank} in the test, because {why}"
+    known = " and ".join(dict.fromkeys(str(one.rank) for one in low_rank))
+    said = f"kernels have rank {known} in the test, because {why}"
     return replace(component, numbers=sums, approximation=said)
 
 
-def _with_bandwidths(kernel: ProductKernel, factors: tuple[float, ...]) -> tuple[ProductKernel, ...]:
-    """The kernel, and the same with other bandwidths where it has one."""
+def _with_bandwidths(kernel: ProductKernel, factors: Sequence[float]) -> tuple[ProductKernel, ...]:
+    """The kernel with multiples of its bandwidth, of which the first is 1; alone where it has none."""
     radial = kernel.prediction_kernel
-    others = [radial.scaled(factor) for factor in factors if factor != 1.0] if radial.has_bandwidth else []
+    others = [radial.scaled(factor) for factor in factors[1:]] if radial.has_bandwidth else []
     return (kernel, *(ProductKernel(other, kernel.target_kernel) for other in others))

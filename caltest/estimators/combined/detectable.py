@@ -11,10 +11,10 @@ from caltest.predictions import Sample
 
 MOST, FIRST, THEN = 20_000, 100, 300
 """Predictions up to which the power is simulated, and data sets, of which the first are enough where it is clear: of
-vectors, of many classes, of laws with slow quantiles and of many numbers."""
+vectors, of many classes, of laws with slow quantiles and of many observations."""
 
 MANY = 2000
-"""Numbers from which on it is often clear, and redraws take most of the time."""
+"""Observations from which on it is often clear, and redraws take most of the time."""
 
 CLEAR, LOWEST = 0.94, 0.01
 """The share of the first that are found at this level, or missed at 0.05: power is within 0.05 in 95 % of cases."""
@@ -32,8 +32,8 @@ def detectable(estimator: Omnibus, sample: Sample, values: FloatArray, rng: np.r
     rng, found = rng.spawn(1)[0], Detectable("", np.empty(0))
     # A second pass is worth its time where redraws take most of it.
     law = sample.predictions.law
-    are_numbers = law.finite is None and (len(sample) >= MANY or (law.is_continuous and not law.inverts_quickly))
-    is_slow = estimator.has_many_classes or sample.targets.ndim > 1 or are_numbers
+    inverts_slowly = law.finite is None and law.is_continuous and not law.inverts_quickly
+    is_slow = len(sample) >= MANY or estimator.has_many_classes or sample.targets.ndim > 1 or inverts_slowly
     for size in (FIRST, THEN) if is_slow else (FIRST + THEN,):
         wrong = sample.predictions.slightly_wrong(rng, size)
         if wrong is None:

@@ -132,7 +132,7 @@ class Omnibus(JointEstimator):
     and memory O(n + B). Counts add up, for data that come in chunks (``CalibrationTestAccumulator``). Probabilities
     and logarithms of labels, hits times features of the confidence, and labels in groups of ranks of their probability
     are added row by row; what depends on other features is blurred within cells of several classes. For fewer such
-    predictions the kernels have rank 128 from 10 000 on.
+    predictions of several classes the kernels have rank 64 from 2000 on, and the two with smaller bandwidths rank 128.
 
     More than 32 classes, with the total variation distance and without weights: sums over pairs have single precision,
     and only classes that a row draws take time, O(n**2 k) for the kernel and about B n**2 / k additions. More than

@@ -106,8 +106,8 @@ class Features:
     ) -> FloatArray:
         """``means`` for many targets (B, n) without keeping the sums of all. Time O(n r (d + r + B)).
 
-        With weights w of the observations those of ``w_i w_j h_ij``. Products of features of targets that are numbers
-        or vectors, where each is computed, have the precision of a type.
+        With weights w of the observations those of ``w_i w_j h_ij``. Sums over observations of a part, of labels and
+        of numbers or vectors where each is computed, have the precision of a type.
         """
         n, is_gaussian = len(predictions), self.kernel.target_kernel.gaussian is not None
         if is_gaussian and targets.ndim == 3 and dtype == np.float32 and not unbiased:
@@ -149,15 +149,16 @@ class Features:
             if weights is not None:
                 features *= weights[part, None]
             if is_finite:
-                return self._finite_sums(here, some, features)
+                return self._finite_sums(here, some, features, dtype)
             if on_grid:
                 return self._grid_sums(here, some, features, self._expected(predictions, part), diagonal)
             return self._real_sums(here, some, features, diagonal, dtype)
 
         if on_grid:
             return reduce(operator.add, map(part_sums, ranges(n, AT_NODES)))
-        # Two parts at least, so that the small products of redraws are shared among threads of one product each.
-        parts = list(ranges(n, ROWS if is_finite else min(NUMBERS, -(-n // 2))))
+        # As many of one size for each of two threads, so that the small products of redraws are shared among both.
+        pairs = -(-n // (2 * (ROWS if is_finite else NUMBERS)))
+        parts = list(ranges(n, -(-n // (2 * pairs))))
         return reduce(operator.add, threaded(part_sums, parts, len(parts), "features", products=True))
 
     def adder(self, predictions: Predictions) -> Callable[[Array], FloatArray]:
@@ -187,13 +188,13 @@ class Features:
         """``psi``, (n, s)."""
         return np.asarray(self.kernel.prediction_kernel.tile(predictions, self.landmarks) @ self.prediction_map)
 
-    def _finite_sums(self, predictions: Predictions, targets: Array, features: FloatArray) -> FeatureSums:
-        """M with phi = e_y - p: that of the most probable labels, and of the changes from them."""
+    def _finite_sums(self, predictions: Predictions, targets: Array, features: FloatArray, dtype: type) -> FeatureSums:
+        """M with phi = e_y - p: that of the most probable labels, and of changes from them in some precision."""
         law = predictions.finite
         assert law is not None
-        outcomes = law.outcomes(self.kernel.target_kernel, targets)
-        p, matrices = outcomes.probabilities, changes_by_class(features, outcomes.base, outcomes.labels, law.n_classes)
-        matrices += outcomes.anchors.T @ features
+        outcomes, rounded = law.outcomes(self.kernel.target_kernel, targets), features.astype(dtype, copy=False)
+        p, changes = outcomes.probabilities, changes_by_class(rounded, outcomes.base, outcomes.labels, law.n_classes)
+        matrices = changes + outcomes.anchors.T @ features
         means = p @ self.target_map
         norms = np.diag(self.target_map) - 2.0 * means + np.einsum("ik,ik->i", means, p)[:, None]
         norms *= np.einsum("is,is->i", features, features)[:, None]
