@@ -192,7 +192,8 @@ class Features:
         """M with phi = e_y - p: that of the most probable labels, and of changes from them in some precision."""
         law = predictions.finite
         assert law is not None
-        outcomes, rounded = law.outcomes(self.kernel.target_kernel, targets), features.astype(dtype, copy=False)
+        outcomes = law.outcomes(self.kernel.target_kernel, targets)
+        rounded: Array = features.astype(dtype, copy=False)
         p, changes = outcomes.probabilities, changes_by_class(rounded, outcomes.base, outcomes.labels, law.n_classes)
         matrices = changes + outcomes.anchors.T @ features
         means = p @ self.target_map
