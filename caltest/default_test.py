@@ -136,11 +136,11 @@ def calibration_test(
     that counts twice, two equal rows are more evidence; rows that stand for several belong in the data as often.
 
     Assumes that the targets are independent given the predictions and were not used to fit the model. Time O(n**2) for
-    up to 10 000 predictions of classes or 500 of real targets, O(n n_resamples) for more and for binary predictions;
-    memory O(n n_resamples), up to 1 GB for the redraws that are kept at a time, or O(n + k n_resamples) for more than
-    10 000 predictions of unordered classes, which are not copied if they come in single precision. Matrices of
-    scipy.sparse are taken as arrays of all numbers, but for more than 10 000 rows of more than 32 classes, without
-    weights and features, of which blocks are. See ``Omnibus`` and ``ConditionalMonteCarlo``.
+    up to 2000 predictions of classes, 10 000 of more than 32, or 500 of real targets, O(n n_resamples) for more and
+    for binary predictions; memory O(n n_resamples), up to 1 GB for the redraws that are kept at a time, or
+    O(n + k n_resamples) for more than 10 000 predictions of unordered classes, which are not copied if they come in
+    single precision. Matrices of scipy.sparse are taken as arrays of all numbers, but for more than 10 000 rows of more
+    than 32 classes, without weights and features, of which blocks are. See ``Omnibus`` and ``ConditionalMonteCarlo``.
 
     Examples
     --------

@@ -87,8 +87,8 @@ class Detectable(Entry):
     deviation
         How outcomes are wrong, in words.
     pvalues
-        Of simulated data sets, (R,), in increasing order: R = 400, or 100 of vectors and many classes where that tells
-        the power at both the 1 and the 5 % level.
+        Of simulated data sets, (R,), in increasing order: R = 400, or 100 of vectors, many classes and many rows
+        where that tells the power at both the 1 and the 5 % level.
 
     Examples
     --------

@@ -18,3 +18,6 @@ def test_changes_by_class(n, k, label_type):
     expected = [(unit[y] - unit[base]).T @ features for y in labels]
     sums = redraws.changes_by_class(features, base, labels, k)
     assert sums == pytest.approx(np.array(expected), rel=1e-12, abs=1e-12)
+    single = redraws.changes_by_class(features.astype(np.float32), base, labels, k)
+    assert single.dtype == np.float32
+    assert single == pytest.approx(sums, abs=1e-3)

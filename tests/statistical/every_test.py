@@ -84,7 +84,7 @@ REDRAWS, BOOTSTRAP = "exact", "resampling: bootstrap"
 LAW, BLOCKS = "asymptotic: textbook law", "asymptotic: normal limit"
 PAIRS = "n² (k + B); of two classes n B"
 TESTS = {
-    "OmnibusTest": Row(lambda p, rng: ct.OmnibusTest(n_resamples=FEW), REDRAWS, PAIRS + "; from 10,000 rows on n k B"),
+    "OmnibusTest": Row(lambda p, rng: ct.OmnibusTest(n_resamples=FEW), REDRAWS, PAIRS + "; from 2,000 rows on n k B"),
     "MonteCarloTest(SKCE())": Row(lambda p, rng: ct.MonteCarloTest(ct.SKCE(), FEW), REDRAWS, PAIRS),
     "MonteCarloTest(ECE())": Row(lambda p, rng: of_top_label(ct.MonteCarloTest(ct.ECE(), FEW)), REDRAWS, "n (k + B)"),
     "LikelihoodRatioTest": Row(lambda p, rng: ct.LikelihoodRatioTest(FEW), "exact: importance sampling", "n K B"),

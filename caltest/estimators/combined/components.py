@@ -35,9 +35,9 @@ from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.faults.classes.labels import LabelFaults
 from caltest.predictions.reductions.standard_scores import mean_square, scores_of
 
-MANY_CLASSES, MANY_NUMBERS, MANY_COMPOSED = 2000, 500, 128
-"""Predictions of classes, of numbers or vectors, and of mixtures and members of vectors, a pair of which takes many
-steps, from which on kernels of redraws have a low rank."""
+MANY_CLASSES, MANY_OF_MORE, MANY_NUMBERS, MANY_COMPOSED = 2000, 10_000, 500, 128
+"""Predictions of up to 32 classes, of more, of numbers or vectors, and of mixtures and members of vectors, a pair of
+which takes many steps, from which on kernels of redraws have a low rank."""
 
 BANDWIDTHS = (1.0, *(factor for factor in FACTORS if factor != 1.0))
 """Of kernels of classes, in units of the median."""
@@ -222,8 +222,11 @@ SCORES = tuple(
 
 def _kernels(kernel: ProductKernel, predictions: Predictions, rng: Any, may_be_low: bool, are_many: bool) -> Component:
     """The kernel first, of classes with other bandwidths too; of low rank for many predictions not on a line."""
-    of_classes, is_composed = predictions.law.finite is not None, predictions.law.default_median_of < MEDIAN_OF
-    least = MANY_CLASSES if of_classes else MANY_COMPOSED if is_composed else MANY_NUMBERS
+    law = predictions.law.finite
+    of_classes, is_composed = law is not None, predictions.law.default_median_of < MEDIAN_OF
+    least = MANY_COMPOSED if is_composed else MANY_NUMBERS
+    if law is not None:
+        least = MANY_CLASSES if law.n_classes <= MOST_CLASSES else MANY_OF_MORE
     factors, many = BANDWIDTHS if of_classes else (1.0,), are_many or len(predictions) >= least
     kernels = _with_bandwidths(kernel, factors)
     component = Component("kernel error", partial(redrawn_means, kernels), len(kernels), shares_kernel=True)

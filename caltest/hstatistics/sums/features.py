@@ -92,7 +92,7 @@ class Features:
     def means(self, sums: FeatureSums, unbiased: bool) -> FloatArray:
         """Mean of h over the pairs i != j, or over all pairs, for each of the targets, (B,)."""
         n, matrices = sums.n, sums.matrices
-        transformed = matrices if self.landmarks.finite is None else self.target_map @ matrices
+        transformed = matrices if self._is_plain else self.target_map @ matrices
         squares: FloatArray = np.einsum("bts,bts->b", matrices, transformed)
         return (squares - sums.diagonal) / (n * (n - 1)) if unbiased else squares / n**2
 
@@ -133,6 +133,11 @@ class Features:
         sums = [self._sums(predictions, targets[group], None, True, np.float64) for group in groups]
         matrices, diagonals = [one.matrices for one in sums], [one.diagonal for one in sums]
         return FeatureSums(len(predictions), np.concatenate(matrices), np.concatenate(diagonals))
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether ``|M|**2`` sums h: of landmarks among the targets, and where only equal labels count."""
+        return self.landmarks.finite is None or self.kernel.target_kernel.is_identity
 
     def _size(self) -> int:
         return int(self.prediction_map.shape[1] * self.target_map.shape[1])
@@ -196,7 +201,7 @@ class Features:
         rounded: Array = features.astype(dtype, copy=False)
         p, changes = outcomes.probabilities, changes_by_class(rounded, outcomes.base, outcomes.labels, law.n_classes)
         matrices = changes + outcomes.anchors.T @ features
-        means = p @ self.target_map
+        means = p if self._is_plain else p @ self.target_map
         norms = np.diag(self.target_map) - 2.0 * means + np.einsum("ik,ik->i", means, p)[:, None]
         norms *= np.einsum("is,is->i", features, features)[:, None]
         return FeatureSums(len(law), matrices, gathered_sums(norms, outcomes.labels))

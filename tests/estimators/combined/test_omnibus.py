@@ -179,6 +179,13 @@ def test_outcomes_that_are_excluded_have_the_pvalue_zero():
     assert ct.calibration_test(points, [0.1, 1.5, 2.2], n_resamples=99, rng=1).pvalue == 0.0
 
 
+@pytest.mark.parametrize(("n", "k", "is_low"), [(1999, 3, False), (2000, 3, True), (2000, 32, True), (2000, 33, False)])
+def test_from_how_many_rows_on_kernels_have_a_low_rank(n, k, is_low):
+    p = ct.Categorical(np.random.default_rng(8).dirichlet(np.ones(k), n))
+    some = ct.estimators.Omnibus(features=np.arange(n)).resolve(p)
+    assert bool(some.resolved_notes()) == is_low
+
+
 def test_many_predictions_have_kernels_of_low_rank(monkeypatch):
     rng = np.random.default_rng(8)
     p = ct.Categorical(rng.dirichlet(np.full(6, 0.5), 300))
