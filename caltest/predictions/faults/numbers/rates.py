@@ -11,6 +11,7 @@ import scipy
 from caltest._basics.numerics import FloatArray
 from caltest.predictions.faults.fault import Fault, OfPatterns, Scope, halves, varies
 from caltest.predictions.faults.numbers.risks import (
+    CUTS,
     LARGEST,
     NEVER,
     Function,
@@ -191,7 +192,7 @@ class HazardInTime(OfRates):
     range = (-7.0, 7.0)
 
     def __init__(self, risks: Risks) -> None:
-        self._cuts, self.n_siblings = risks.cuts, 2 * len(risks.cuts)
+        self._cuts, self.n_siblings, self.n_choices = risks.cuts, 2 * len(risks.cuts), 2.0 * CUTS.size
 
     def changed(self, risks: Risks, sibling: int, t: float) -> Function:
         cut = risks.at_cuts[sibling // 2]
@@ -201,24 +202,16 @@ class HazardInTime(OfRates):
     def log_slope(self, risks: Risks, sibling: int, t: float) -> Function:
         return lambda h: t * ((h > risks.at_cuts[sibling // 2]) == bool(sibling % 2))
 
-    def _counts(self, risks: Risks, sibling: int) -> tuple[float, float]:
-        """Events up to the time, or after it, and how many are predicted."""
-        cut, h = risks.at_cuts[sibling // 2], risks.expected
-        w, before = risks.weights, np.minimum(h, cut)
-        if sibling % 2:
-            return float(w @ (risks.seen & (h > cut))), float(w @ (h - before))
-        return float(w @ (risks.seen & (h <= cut))), float(w @ before)
-
     def promising(self, seen: "IntervalScores") -> FloatArray:
-        counts = (self._counts(risks_of(seen), sibling) for sibling in range(self.n_siblings))
-        return np.array([(found - expected) ** 2 / max(expected, 1.0) for found, expected in counts])
+        risks = risks_of(seen)
+        return np.array([risks.promise(sibling // 2, sibling % 2 == 1) for sibling in range(self.n_siblings)])
 
     def place(self, sibling: int) -> str:
         return f"{'after' if sibling % 2 else 'up to'} {about(float(self._cuts[sibling // 2]), 3)}"
 
     def words(self, seen: "IntervalScores", sibling: int, fit: Fit) -> str:
         risks = risks_of(seen)
-        counted = instead(*self._counts(risks, sibling), risks.weights)
+        counted = instead(*risks.counts(sibling // 2, sibling % 2 == 1), risks.weights)
         much = f"{self.sized(seen, sibling, fit)} times the predicted rate"
         return f"events come at {much} {self.place(sibling)}: {counted}"
 
@@ -234,7 +227,7 @@ class Early(Fault["IntervalScores"]):
     range = (0.0, 1.0)
 
     def __init__(self, risks: Risks) -> None:
-        self._cuts, self.n_siblings = risks.cuts, len(risks.cuts)
+        self._cuts, self.n_siblings, self.n_choices = risks.cuts, len(risks.cuts), float(CUTS.size)
 
     def log_ratio(self, seen: "IntervalScores", sibling: int, t: float) -> float:
         if t <= 0.0:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import BoolArray, FloatArray, evenly_spaced
+from caltest._basics.numerics import BoolArray, FloatArray, evenly_spaced, ranges
 from caltest.predictions.base import Predictions
 
 if TYPE_CHECKING:
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 AMONG = 24
 """Predictions that tell the law of the event of any row."""
 
-CUTS = (0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.4, 0.5, 0.65, 0.8)
-"""Shares of the events up to the times before and after which rates are looked at apart."""
+CUTS, TOGETHER = np.linspace(0.02, 0.96, 48), 4
+"""Shares of the events up to the times before and after which rates are looked at apart, and of how many neighbours
+one is kept: between coarser ones a rate would be that of times on both sides of its change."""
 
 ONE_DEVIATION = (0.15865525393145707, 0.5, 0.8413447460685429)
 """Levels of normal quantiles from -1 to 1."""
@@ -71,7 +72,10 @@ class Risks:
         at_cuts = np.stack([hazard_of(levels_at(law, cut)) for cut in cuts])
         at_middle = hazard_of(levels_at(law, middle))
         stop = np.where(seen, np.maximum(stop, start), np.inf)
-        return cls(start, stop, weights, middle, at_middle, cuts, at_cuts, Given(law, times, seen))
+        risks = cls(start, stop, weights, middle, at_middle, cuts, at_cuts, Given(law, times, seen))
+        clear = np.array([max(risks.promise(cut, after) for after in (False, True)) for cut in range(cuts.size)])
+        kept = [part.start + int(clear[part].argmax()) for part in ranges(cuts.size, TOGETHER)]
+        return replace(risks, cuts=cuts[kept], at_cuts=at_cuts[kept])
 
     @cached_property
     def seen(self) -> BoolArray:
@@ -86,6 +90,17 @@ class Risks:
     def expected(self) -> FloatArray:
         """Cumulative hazards (n,) while rows were watched: events that are predicted."""
         return 0.5 * (self.start + self._last)
+
+    def counts(self, cut: int, after: bool) -> tuple[float, float]:
+        """Events up to a cut, or after it, and how many are predicted."""
+        w, at = self.weights, self.at_cuts[cut]
+        expected = self.expected - np.minimum(self.expected, at) if after else np.minimum(self.expected, at)
+        return float(w @ (self.seen & ((self.expected > at) == after))), float(w @ expected)
+
+    def promise(self, cut: int, after: bool) -> float:
+        """How clearly these differ."""
+        found, expected = self.counts(cut, after)
+        return (found - expected) ** 2 / max(expected, 1.0)
 
     def log_ratio(self, changed: Function, log_slope: Function) -> FloatArray:
         """If cumulative hazards are a function of those predicted, with this logarithm of its slope, (n,)."""
