@@ -116,8 +116,9 @@ def halves(feature: FloatArray, name: str) -> list[Pattern]:
 LEAST_TIED = 0.05
 """Share of the predictions that are the largest one, or the smallest, as where they are cut off."""
 
-KNOTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""Levels of predictions from which on, or up to which, lines over them can have another slope."""
+KNOTS, NEARBY = tuple(np.linspace(0.025, 0.975, 39).tolist()), 6
+"""Levels of predictions from which on, or up to which, lines over them can have another slope; and to how many levels
+on either side an interval of the slope allows for others."""
 
 
 def ends(feature: FloatArray, name: str) -> list[Pattern]:
@@ -246,6 +247,10 @@ class Fault(ABC, Generic[S]):
         """Where the largest likelihood is looked for."""
         return self.range
 
+    def rivals(self, sibling: int) -> Sequence[int]:
+        """Siblings whose places differ by a number that is as unknown as the size, of whose interval it is a part."""
+        return (sibling,)
+
     def apart(self, seen: S, sibling: int, other: int) -> bool:
         """Whether two siblings are faults of their own, of which one does not look like the other."""
         return False
@@ -277,6 +282,17 @@ class OfPatterns(Fault[S]):
 
     def place(self, sibling: int) -> str:
         return self.patterns[sibling].where.strip().removeprefix("in ")
+
+
+class OfBends(OfPatterns[S]):
+    """A fault along lines that begin at a knot."""
+
+    patterns: Sequence[Bend]
+
+    def rivals(self, sibling: int) -> Sequence[int]:
+        """Lines to the same end from knots nearby."""
+        nearby = range(max(sibling - 2 * NEARBY, 0), min(sibling + 2 * NEARBY + 1, self.n_siblings))
+        return [one for one in nearby if self.patterns[one].end == self.patterns[sibling].end]
 
 
 class Faults(ABC):

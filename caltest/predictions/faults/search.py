@@ -68,6 +68,8 @@ class Candidate:
     ends: tuple[float, float]
     log_ratio: Callable[[float], float]
     """Of sizes, asked once for each."""
+    profile: Callable[[float], float]
+    """The same at the most likely of the places that are as unknown as the size."""
 
     @property
     def kind(self) -> str:
@@ -163,7 +165,10 @@ def _siblings(fault: Fault[Any], seen: Any) -> list[int]:
 def _most_likely(fault: Fault[Any], seen: Any, sibling: int, penalty: float) -> Candidate:
     log_ratio, ends = asked_once(lambda t: fault.log_ratio(seen, sibling, t)), fault.bounds(seen, sibling)
     t, neighbours = best_of_grid(log_ratio, *ends)
-    return Candidate(fault, sibling, t, log_ratio(t) - penalty, penalty, neighbours, ends, log_ratio)
+    rivals, profile = fault.rivals(sibling), log_ratio
+    if len(rivals) > 1:
+        profile = asked_once(lambda t: max(fault.log_ratio(seen, one, t) for one in rivals))
+    return Candidate(fault, sibling, t, log_ratio(t) - penalty, penalty, neighbours, ends, log_ratio, profile)
 
 
 def refined(one: Candidate) -> Candidate:
@@ -174,7 +179,7 @@ def refined(one: Candidate) -> Candidate:
 
 def fit_of(one: Candidate) -> Fit:
     """The size with its interval by the likelihood."""
-    (low, is_low_end), (high, is_high_end) = (end_of_interval(one.log_ratio, one.t, end) for end in one.ends)
+    (low, is_low_end), (high, is_high_end) = (end_of_interval(one.profile, one.t, end) for end in one.ends)
     return Fit(one.t, low, high, is_low_end, is_high_end)
 
 

@@ -87,7 +87,7 @@ def test_sizes_are_the_most_likely_ones(family, n):
             most = max(found.log_ratio(float(t)) for t in np.linspace(*one.ends, 101))
             assert found.log_ratio(found.t) == pytest.approx(found.gain + found.penalty)
             assert found.gain + found.penalty >= most - 1e-3, (one.kind, one.place)
-            lost = [found.log_ratio(found.t) - found.log_ratio(t) for t in (fit.low, fit.high)]
+            lost = [found.profile(found.t) - found.profile(t) for t in (fit.low, fit.high)]
             for loss, is_end in zip(lost, (fit.is_open_below, fit.is_open_above), strict=True):
                 assert loss <= 1.93 if is_end else loss == pytest.approx(1.9207, abs=0.01)
 

@@ -15,8 +15,8 @@ from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels, remaining
 from caltest.predictions.faults.classes.several import ClassFaults, totals
 from caltest.predictions.faults.fault import (
-    Bend,
     Fault,
+    OfBends,
     OfPatterns,
     Pattern,
     Rows,
@@ -246,11 +246,10 @@ class LatentSlope(LatentShift):
         return f"outcomes are too {high} where {self._name} are largest, {ends}"
 
 
-class LatentBend(LatentShift):
+class LatentBend(OfBends[Labels], LatentShift):
     """Outcomes that are too high, or too low, the more the nearer a feature is to an end, from a knot on."""
 
     kind = "local slope"
-    patterns: Sequence[Bend]
 
     def promising(self, seen: Labels) -> FloatArray:
         return promise_of_bends(self.patterns, self._latent.scores_of(seen)[0], seen.view.weights)

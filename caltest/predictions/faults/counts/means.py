@@ -10,7 +10,7 @@ import numpy as np
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.faults.counts.seen import Counts
-from caltest.predictions.faults.fault import Fault, OfPatterns, promise_of_bends
+from caltest.predictions.faults.fault import Fault, OfBends, OfPatterns, promise_of_bends
 from caltest.predictions.faults.waves import Wave
 from caltest.predictions.faults.words import Fit, about, percent, sized_shift
 
@@ -93,7 +93,7 @@ class Elasticity(Factor):
         return f"counts rise {more} than predicted: as the power {self.sized(seen, sibling, fit)} of predicted means"
 
 
-class BentElasticity(Elasticity):
+class BentElasticity(OfBends[Counts], Elasticity):
     """Means ``m (m / knot)**t`` above a knot, or below it."""
 
     kind = "local elasticity"

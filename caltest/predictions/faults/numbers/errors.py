@@ -10,7 +10,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, IntArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import Bend, OfPatterns, Pattern, promise_of_bends, ranks
+from caltest.predictions.faults.fault import Bend, OfBends, OfPatterns, Pattern, promise_of_bends, ranks
 from caltest.predictions.faults.numbers.noncentral import centred, log_ratio_of_noncentral
 from caltest.predictions.faults.numbers.scores import CLIPPED, Scores, slopes_of_scale
 from caltest.predictions.faults.waves import SLOW, Wave, choices, following, scales_in_places, shifts_in_places
@@ -274,11 +274,10 @@ class SlopeInUnits(Shift):
         return f"outcomes rise {more} than predicted{where}: {much}"
 
 
-class Bent(Shift):
+class Bent(OfBends[Scores], Shift):
     """A shift along lines that begin at a knot."""
 
     kind = "local slope"
-    patterns: Sequence[Bend]
 
     def promising(self, seen: Scores) -> FloatArray:
         return promise_of_bends(self.patterns, np.clip(self.own(seen, 0)[0], -CLIPPED, CLIPPED), seen.weights)

@@ -1,6 +1,7 @@
 """Faults of times of events that depend on the predicted risk, or on the time: rates that are off in places."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from math import exp, log, log1p, sqrt
 from typing import TYPE_CHECKING, Any
@@ -205,6 +206,9 @@ class HazardInTime(OfRates):
     def promising(self, seen: "IntervalScores") -> FloatArray:
         risks = risks_of(seen)
         return np.array([risks.promise(sibling // 2, sibling % 2 == 1) for sibling in range(self.n_siblings)])
+
+    def rivals(self, sibling: int) -> Sequence[int]:
+        return range(max(sibling - 2, sibling % 2), min(sibling + 3, self.n_siblings), 2)
 
     def place(self, sibling: int) -> str:
         return f"{'after' if sibling % 2 else 'up to'} {about(float(self._cuts[sibling // 2]), 3)}"

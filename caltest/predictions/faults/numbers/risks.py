@@ -98,9 +98,9 @@ class Risks:
         return float(w @ (self.seen & ((self.expected > at) == after))), float(w @ expected)
 
     def promise(self, cut: int, after: bool) -> float:
-        """How clearly these differ."""
+        """Log likelihood ratio of the rate that was seen, as of a Poisson number of events."""
         found, expected = self.counts(cut, after)
-        return (found - expected) ** 2 / max(expected, 1.0)
+        return found * log(max(found, NEVER) / max(expected, NEVER)) - found + expected
 
     def log_ratio(self, changed: Function, log_slope: Function) -> FloatArray:
         """If cumulative hazards are a function of those predicted, with this logarithm of its slope, (n,)."""
