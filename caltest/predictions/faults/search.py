@@ -99,9 +99,9 @@ def candidates_of(faults: Faults, seen: Any) -> list[Candidate]:
     """Every kind of fault in its most promising places, with the largest gain first."""
     common = 0.5 * log(max(float(faults.weights.sum()), FEWEST)) + log(max(len(faults.kinds), 1))
     found = [
-        _most_likely(fault, seen, sibling, common + log(fault.n_choices or fault.n_siblings))
+        one
         for fault in faults.kinds
-        for sibling in _siblings(fault, seen)
+        for one in _in_places(fault, seen, common + log(fault.n_choices or fault.n_siblings))
     ]
     return sorted(found, key=lambda one: -one.gain)
 
@@ -149,6 +149,16 @@ def apart_from(best: Candidate, likely: list[Candidate], seen: Any) -> list[Cand
         if one.gain > 0.0 and all(fault.apart(seen, other.sibling, one.sibling) for other in named[1:]):
             named.append(one)
     return named[1 : 1 + NAMED_TOO]
+
+
+def _in_places(fault: Fault[Any], seen: Any, penalty: float) -> list[Candidate]:
+    """Of the places that promise most, and the likeliest beside the best of these if that is another one."""
+    found = [_most_likely(fault, seen, sibling, penalty) for sibling in _siblings(fault, seen)]
+    if found and len(rivals := fault.rivals((best := max(found, key=lambda one: one.gain)).sibling)) > 1:
+        likeliest = max(rivals, key=lambda sibling: fault.log_ratio(seen, sibling, best.t))
+        if likeliest not in {one.sibling for one in found}:
+            found.append(_most_likely(fault, seen, likeliest, penalty))
+    return found
 
 
 def _siblings(fault: Fault[Any], seen: Any) -> list[int]:
