@@ -120,3 +120,10 @@ def test_terms_of_the_glossary_are_used():
 def test_one_thing_has_one_term(page):
     text = re.sub(r"`[^`]*`", "", PAGES[page])
     assert not {term: found for term, words in OTHER_WORDS.items() if (found := re.search(words, text, re.I))}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_lines_of_pages_are_short(page):
+    """But for tables, pictures and code."""
+    text = re.sub(r"^```.*?^```", "", PAGES[page], flags=re.M | re.S)
+    assert not [line for line in text.splitlines() if len(line) > 120 and not line.startswith(("|", "!["))]
