@@ -106,6 +106,11 @@ def test_the_chooser_has_a_call_for_most_questions():
     assert len(CHOICES) > 30
 
 
+def test_every_picture_is_in_the_gallery():
+    stems = {path.stem.removeprefix("plot_") for path in (DOCS / "pictures").glob("plot_*.py")}
+    assert set(ct.plots.__all__) - {"save"} <= stems
+
+
 EXAMPLES = (
     "Logistic([0.0, 1.0, 3.0], 1.0)",
     "InverseMultiquadric()",

@@ -49,7 +49,7 @@ async function look(page) {
         found.push("is cut off in " + width + ": " + one.textContent);
   }
   for (const image of inner.document.images) {
-    if (!image.hasAttribute("alt")) found.push("no words for " + image.src);
+    if (!image.alt.trim() && !image.closest(".sphx-glr-thumbcontainer")) found.push("no words for " + image.src);
     if (image.loading !== "lazy" && !image.naturalWidth) found.push("no picture " + image.src);
   }
   for (const one of inner.performance.getEntriesByType("resource"))
@@ -85,8 +85,16 @@ def server():
 
 
 def browse(address, *options):
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1400,1000", *options, address]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    usual = ["--headless", "--no-sandbox", "--disable-gpu", "--window-size=1400,1000", "--enable-logging=stderr"]
+    return subprocess.run(
+        [CHROMIUM, *usual, *options, address], capture_output=True, text=True, timeout=300, check=True
+    )
+
+
+def errors_in(log):
+    """What the console of the browser says, but for what the theme tells of its choices."""
+    said = re.findall(r"CONSOLE(?::|\()\d+\)?\] (.*)", log)
+    return [line for line in said if not re.match(r'"(\[PST\]|Got invalid theme mode: \. )', line)]
 
 
 def pages():
@@ -109,7 +117,17 @@ def test_pages_fit_a_telephone_and_a_desk_and_ask_no_other_host(server, part):
     assert "<title>done</title>" in done.stdout, done.stdout[-2000:]
     found = json.loads(re.search(r"<body>(.*)</body>", done.stdout, re.S)[1].replace("&gt;", ">").replace("&lt;", "<"))
     assert not found
-    assert "Uncaught" not in done.stderr
+    assert not errors_in(done.stderr)
+
+
+@in_a_browser
+def test_errors_of_scripts_are_noticed(server):
+    page = SITE / "_static" / "wrong.html"
+    page.write_text("<iframe srcdoc='<script>nothing.here()</script>'></iframe>")
+    try:
+        assert len(errors_in(browse(f"{server}/_static/{page.name}", "--dump-dom").stderr)) == 1
+    finally:
+        page.unlink()
 
 
 @in_a_browser
@@ -141,13 +159,15 @@ def test_assistants_have_an_index_of_the_pages():
     assert {"start.md", "concepts/noise-floor.md", "how-to/ensembles.md"} <= set(listed)
     assert {"api/names/caltest.calibration_test.md", "gallery/plot_evidence.md"} <= set(listed)
     assert "api/names/caltest.recalibration.CalibratedModel.md" in listed
+    assert {page.replace(".html", ".md") for page in pages()} - set(listed) == {"genindex.md", "search.md"}
     texts = {name: (SITE / name).read_text() for name in listed}
     assert all(text.startswith("#") for text in texts.values())
     assert "SKCE_ul" in texts["glossary.md"]
     assert "@article{" in texts["bibliography.md"]
     assert "## 0.2.0" in texts["changelog.md"]
     assert "| **Figure 1**" in texts["papers.md"]
-    assert "[ct.nulls](api/nulls.html)" in texts["api.md"]
+    assert "[ct.nulls](api/nulls.md)" in texts["api.md"]
+    assert "predictions, labels = " in texts["notebooks/01_quickstart.md"]
     assert not [name for name, text in texts.items() if re.search(r"^```{", text, re.M)]
 
 
