@@ -74,7 +74,11 @@ def signature_of(app: Any, what: str, name: str, thing: Any, *_: Any) -> tuple[s
 
 
 RATES = {
-    "error-rates": ("calibration_test", "calibration_by_group", "find_slices"),
+    "error-rates": (
+        *("calibration_test", "calibration_by_group", "find_slices"),
+        *("compare_models", "compare_classes", "assert_calibrated"),
+    ),
+    "which-test": ("EquivalenceTest", "PairedSKCETest", "named_tests.BinnedEquivalenceTest", "compare_pairs"),
     "validity": (
         *("CalibrationMonitor", "fields.d_calibration", "fields.a_calibration", "fields.one_calibration"),
         *("fields.clinical.validate", "fields.clinical.validate_by_group", "fields.clinical.decision_curve"),
@@ -82,15 +86,15 @@ RATES = {
         *("fields.bayesian.simulation_based_calibration", "recalibration.multicalibration_report"),
     ),
 }
-"""Where calls that test, and are no classes of tests, have their rates."""
+"""Where calls that test have their rates, and tests that are not in the table of all."""
 
 
 def lead_to_error_rates(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """From each test to how often it errs."""
-    if what == "class" and name.endswith("Test"):
-        said = "What it assumes, how often it errs, and its cost: :doc:`/error-rates`."
-    elif page := next((page for page, calls in RATES.items() if name.removeprefix("caltest.") in calls), None):
+    if page := next((page for page, calls in RATES.items() if name.removeprefix("caltest.") in calls), None):
         said = f"How often it errs: :doc:`/{page}`."
+    elif what == "class" and name.endswith("Test"):
+        said = "What it assumes, how often it errs, and its cost: :doc:`/error-rates`."
     else:
         return
     end = lines.index("", next(i for i, line in enumerate(lines) if line))
