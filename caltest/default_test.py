@@ -60,30 +60,29 @@ def calibration_test(
     Parameters
     ----------
     predictions
-        ``Predictions``, or what becomes some: an array-like of (n, k) probabilities of k classes or (n,) probabilities
-        of class 1, a distribution of scipy.stats or torch.distributions with parameters (n,), e.g.
+        ``Predictions``, or what is made into some: an array-like of (n, k) probabilities of k classes or (n,)
+        probabilities of class 1, a distribution of scipy.stats or torch.distributions with parameters (n,), e.g.
         ``scipy.stats.norm(mean, scale)``, or a list of n of them. Dask arrays and data frames of probabilities of
         classes, and families that are made of dask arrays, ``ct.Normal(mean, scale)``, stay where their chunks are; see
-        ``OmnibusTest().accumulator`` for other data that come in chunks.
-        ``MultiLabel`` for labels of which a row can have several: the result, a ``MultiLabelTestResult``, has a p-value
-        for each label, and one for all.
+        ``OmnibusTest().accumulator`` for other data that come in chunks. ``MultiLabel`` for labels of which a row can
+        have several: the result, a ``MultiLabelTestResult``, has a p-value for each label, and one for all.
     targets
         Outcomes: (n,) or (n, 1) labels 0..k-1, names, 0/1 or booleans, counts or real numbers; (n, d) for predictions
-        of vectors; ``ct.Censored(time, event)`` for times of which some are only known to be longer, of continuous
-        predictions or ``caltest.predictions.SurvivalCurve`` ones. They are matched by position, or by the index where
+        of vectors; ``ct.Censored(time, event)`` for times of which some are only known to be longer; predictions are
+        then continuous, or ``caltest.predictions.SurvivalCurve``. They are matched by position, or by the index where
         predictions and targets are pandas objects with the same labels in another order; the result says so.
     clusters
         Labels of patients, sites, days, within which outcomes may depend on each other in any way, (n,); or two labels
-        of each row. The p-value is then that of random signs of clusters (``ClusterBootstrap``), for many clusters and
-        not exact, and intervals are those of dependent outcomes. For two labels, clusters that are worth fewer than 50
-        of equal size, more than 32 classes, or with a ``kernel`` the test is ``ClusterSKCETest``. Weights and features
-        cannot be given beside it.
+        of each row. The p-value is then that of random signs of clusters (``ClusterBootstrap``), which is right for
+        many clusters and not exact, and intervals are those of dependent outcomes. With two labels, more than 32
+        classes, a ``kernel``, or clusters that are worth fewer than 50 of equal size, the test is ``ClusterSKCETest``.
+        Weights and features cannot be given beside clusters.
     classes
         Names of the classes in the order of the columns, if a data frame has none; targets are these, or 0..k-1.
     missing
-        What becomes of missing targets (NaN, None, pandas.NA, NaT or masked): ``"refuse"`` them, or ``"drop"`` them
-        with their predictions. The result says how many, and that this assumes that whether an outcome is missing does
-        not depend on it, given the prediction.
+        What to do with missing targets (NaN, None, pandas.NA, NaT or masked): ``"refuse"`` them, or ``"drop"`` them
+        with their predictions. This assumes that whether an outcome is missing does not depend on the outcome, given
+        the prediction. The result says so, and how many were dropped.
     kernel
         Test with the unbiased squared kernel calibration error of this kernel alone (``MonteCarloTest(SKCE(kernel))``).
         By default kernels are that of the family, ``default_kernel()`` of the predictions, and others: with the median
@@ -130,17 +129,18 @@ def calibration_test(
 
     Notes
     -----
-    Weights enter the statistics (``Omnibus``, or ``WeightedSKCE`` for a kernel), the targets are redrawn as without
-    them: the p-value is exact for the hypothesis ``P(Y | P_X, w) = P_X``, which is calibration where weights are
-    functions of the predictions. Only their ratios matter. A weight is not a count: a row of weight 2 is one outcome
-    that counts twice, two equal rows are more evidence; rows that stand for several belong in the data as often.
+    Weights enter the statistics (``Omnibus``, or ``WeightedSKCE`` for a kernel), while targets are redrawn as without
+    weights, so that the p-value is exact for the hypothesis ``P(Y | P_X, w) = P_X``, which is calibration where weights
+    are functions of the predictions. Only their ratios matter. A weight is not a count: a row of weight 2 is one
+    outcome that counts twice, and less evidence than two equal rows. A row that stands for several outcomes has to be
+    repeated as often.
 
     Assumes that the targets are independent given the predictions and were not used to fit the model. Time O(n**2) for
     up to 2000 predictions of classes, 10 000 of more than 32, or 500 of real targets, O(n n_resamples) for more and
     for binary predictions; memory O(n n_resamples), up to 1 GB for the redraws that are kept at a time, or
     O(n + k n_resamples) for more than 10 000 predictions of unordered classes, which are not copied if they come in
-    single precision. Matrices of scipy.sparse are taken as arrays of all numbers, but for more than 10 000 rows of more
-    than 32 classes, without weights and features, of which blocks are. See ``Omnibus`` and ``ConditionalMonteCarlo``.
+    single precision. Matrices of scipy.sparse become dense arrays; those of more than 10 000 rows and 32 classes,
+    without weights and features, a block at a time. See ``Omnibus`` and ``ConditionalMonteCarlo``.
 
     Examples
     --------

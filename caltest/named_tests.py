@@ -154,8 +154,8 @@ class DistributionFreeSKCETest(CalibrationTest):
 
     See ``ct.nulls.DistributionFreeBound``.
 
-    For predictions that cannot be drawn from, with independent outcomes; it has little power, and where it does not
-    reject, a note says how large errors have to be for that.
+    For predictions that cannot be drawn from, with independent outcomes. It has little power; where it does not reject,
+    a note says how large an error it would have rejected.
 
     Parameters
     ----------
@@ -279,8 +279,8 @@ class ClusterSKCETest(CalibrationTest):
 
     See ``ct.nulls.ClusterBootstrap``.
 
-    For outcomes that depend on each other within clusters: patients, households, days; or where they share one of two,
-    the patient or the day, as in ``estimators.ClusterSKCE``.
+    For outcomes that depend on each other within clusters: patients, households, days. With two labels for each row,
+    patient and day say, outcomes may depend on each other where they share either (``estimators.ClusterSKCE``).
 
     Parameters
     ----------
@@ -385,7 +385,7 @@ class ScoreCMETest(CalibrationTest):
 
 
 class ToleranceTest(CalibrationTest):
-    """Test of the hypothesis that the kernel calibration error is at most a margin: to reject it shows a large error.
+    """Test of the hypothesis that the kernel calibration error is at most a margin; rejecting it shows a large error.
 
     See ``ct.nulls.ToleranceNull``.
 
@@ -410,7 +410,7 @@ class ToleranceTest(CalibrationTest):
 
 
 class EquivalenceTest(CalibrationTest):
-    """Test of the hypothesis that the kernel calibration error is at least a margin: to reject it shows a small error.
+    """Test of the hypothesis that the kernel calibration error is at least a margin; rejecting it shows a small error.
 
     See ``ct.nulls.EquivalenceNull``.
 

@@ -54,9 +54,9 @@ def audit(
     """Test, measure and explain the calibration of a model, or of several, for whoever has to decide about it.
 
     The default test alone decides whether there is evidence against calibration. The sections that follow describe: how
-    large the error is in units of the reader, what it looks like, which groups it concerns, how evidence grew with
-    time, what recalibration gives on held-out data, and what could have been missed. Each that tests controls its own
-    familywise error rate at 5 %. A section that cannot be computed says why in its place.
+    large the error is in units that the reader knows, what it looks like, which groups it concerns, how evidence grew
+    with time, what recalibration gives on held-out data, and what could have been missed. Each section that tests has a
+    familywise error rate of at most 5 % of its own. A section that cannot be computed says why in its place.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def audit(
     Assumes what the sections say, independent outcomes above all. Cost: about five runs of ``calibration_test``, and
     five fits of a map.
 
-    How often that is said of data sets that are rejected stands in ``docs/validity.md``, "Decisions of audits".
+    How often each decision is made is in ``docs/validity.md``, "Decisions of audits".
 
     Examples
     --------

@@ -30,8 +30,8 @@ def assert_calibrated(
 
     For test suites of models: the message has the verdict, what is wrong, how large it is, and the seed. Calibration is
     tested by ``calibration_test``. The error is the mean absolute difference of claimed and true probabilities, over
-    tenths of similar predictions. It is too small to matter if its interval ends below the margin, and so does the
-    interval of the part that is named as wrong, if there is one.
+    tenths of similar predictions. It is too small to matter if its interval ends below the margin. If a part is named
+    as wrong, the interval of that part has to end there, too.
 
     Parameters
     ----------

@@ -178,10 +178,10 @@ class PairedSKCETest(CalledWithData):
 
     The difference of the unbiased estimators ``U_A - U_B`` is a U-statistic of the kernel ``h_A - h_B``. With its
     jackknife standard error s the statistic is ``|U_A - U_B| / s`` and the p-value ``2 Phi(-|U_A - U_B| / s)``. What
-    the models share, the noise of the outcomes above all, cancels in s, which is at least the difference of the
-    standard errors that both have if they are calibrated. Where fewer than 20 outcomes are of other classes than the
-    most frequent one, observed or expected by a model, it is at least what it is for outcomes of which each is drawn
-    from A or B, for which the errors are about equal. Call it with the predictions of A, those of B, and the outcomes.
+    the models share, the noise of the outcomes above all, cancels in s. It is at least the difference of the standard
+    errors that both have if they are calibrated. Where fewer than 20 outcomes are, or are expected by a model to be, of
+    other classes than the most frequent one, s is also at least what it is for outcomes that are each drawn from A or
+    B, for which the errors are about equal. Call it with the predictions of A, those of B, and the outcomes.
 
     Parameters
     ----------

@@ -38,8 +38,8 @@ def skce_interval(
     that the error can have. The standard error s is that of the jackknife, or the root of what its square is expected
     to be if the predictions are calibrated, if that is larger: estimates of the variance are too small as long as rare
     events have not occurred. For an error as large as the upper end u it is ``s(u) = max(s min(sqrt(u / U), 1.5),
-    c u**0.75)`` with ``c = min(s / (U - s)**0.75, sqrt(2.5 sqrt(B) / n))``, of which the second is that of an error of
-    rare surprises, none of which have been seen yet.
+    c u**0.75)`` with ``c = min(s / (U - s)**0.75, sqrt(2.5 sqrt(B) / n))``, whose second part is for an error that
+    comes from rare surprises, none of which has been seen yet.
 
     Parameters
     ----------
@@ -136,8 +136,8 @@ def distribution_free_interval(
       one-sided radius is ``B sqrt(2 log(1/a) / N)`` and the two-sided one has a/2 in place of a.
     - The biased estimator, ``SKCE(kernel, unbiased=False)``, whose root is the norm of a mean of independent vectors
       phi_i with ``|phi_i|**2 = h_ii <= B``. The distance D of that mean from its expectation is at least
-      ``|root - KCE|``, and no side of it is better known than the other: every side has the radius r of a, on the scale
-      of KCE. D changes by at most ``2 sqrt(B) / n`` with one observation, so ``P(D >= E D + e)`` is at most
+      ``|root - KCE|``, whichever is larger, so that one-sided and two-sided intervals have the same radius r, on the
+      scale of KCE. D changes by at most ``2 sqrt(B) / n`` with one observation, so ``P(D >= E D + e)`` is at most
       ``exp(-e**2 n / (2 B))`` by McDiarmid's inequality, and ``E D <= sqrt(E D**2) <= sqrt(B / n)``. Hence
       ``r = sqrt(B / n) (1 + sqrt(2 log(1/a)))``, and the ends are squared.
 

@@ -212,7 +212,7 @@ def _sums(before: FloatArray, factors: FloatArray) -> FloatArray:
 
 @dataclass(eq=False, repr=False)
 class CalibrationMonitor(Betting[MonitorResult]):
-    """An alarm when predictions become wrong, for as long as they are made: watching begins anew after each alarm.
+    """Raises an alarm whenever predictions become wrong; after each alarm it watches anew.
 
     Gamblers bet as in ``SequentialCalibrationTest``, but new ones come at every observation, each with capital 1. The
     detector M is the sum of all their capitals, as a weighted mean over kinds of bets k::

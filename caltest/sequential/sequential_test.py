@@ -213,7 +213,7 @@ def format_evalue(log_value: float) -> str:
 
 @dataclass(eq=False, repr=False)
 class SequentialCalibrationTest(Betting[SequentialTestResult]):
-    """Evidence E against calibration that may be looked at after every observation, and the test stopped at will.
+    """A test that may be looked at after every observation and stopped at will; E is its evidence against calibration.
 
     Gamblers bet against the predictions: E is their mean capital, of which each started with 1. After the outcome Y_t
     their capital is multiplied by a factor that has mean 1 if ``P(Y_t | P_t, past) = P_t``, so E is a martingale and

@@ -73,9 +73,9 @@ def find_slices(
         the most probable class is right as often as claimed.
     features
         A data frame, a mapping of columns, or an (n, d) array. Numbers and times of more than ``n_bins`` values are cut
-        at their quantiles; other columns have a slice for each value, of more than 50 for the 49 most frequent ones and
-        one for the others. Missing values are a slice too. They may be functions of the predictions, not of the
-        outcomes.
+        at their quantiles; other columns have a slice for each value; with more than 50 values, for the 49 most
+        frequent ones and one for all others. Missing values are a slice too. They may be functions of the predictions,
+        not of the outcomes.
     n_bins
         Quantile bins of a column.
     max_depth
@@ -84,7 +84,8 @@ def find_slices(
         ``"bias"``: claims too high or too low; ``"confidence"``: too sure or not sure enough, of numbers errors larger
         or smaller than predicted; ``"both"``.
     min_variance
-        Slices take part whose number of occurrences has this variance if calibrated, and that have 10 rows.
+        The least variance of the number of occurrences in a slice, if calibrated. Slices with less, or with fewer than
+        10 rows, are left out.
     alpha
         Familywise error rate, and one minus the level at which all intervals hold together.
     n_resamples, rng, progress
@@ -110,9 +111,9 @@ def find_slices(
     normal scores hardly know rare counts. P-values are those of the step-down maximum of Westfall and Young 1993, exact
     for every n given predictions and features: they assume that outcomes are independent given these. The hypothesis of
     a slice is that the predictions are right for all of its rows, so that a slice that only overlaps a wrong one is
-    wrong too: the table has those that remain when predictions are corrected in the slices above, and says how many
-    others these explain; ``unpruned()`` has all. Of a slice and parts of it, of which none is clearly worse, it has the
-    slice.
+    wrong too: the table has the slices that are still wrong when predictions are corrected in those above them, and
+    says how many others these explain; ``unpruned()`` has all. Where no part of a slice is clearly worse than the rest
+    of it, the table has the whole slice.
 
     Intervals for the mean of true minus claimed probabilities are those of Clopper and Pearson at the level
     ``1 - alpha / S`` for S slices, and hold for all slices together whatever the truth is (Hoeffding 1956), so for

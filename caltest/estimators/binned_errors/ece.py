@@ -41,7 +41,7 @@ def order_of_mean(name: str, order: Any) -> float:
 
 @dataclass(frozen=True)
 class ECE(SummableEstimator):
-    """Expected calibration error ``(sum_b n_b/n d_b**q)**(1/q)``: bins b have distances d_b of claims and frequencies.
+    """Expected calibration error ``(sum_b n_b/n d_b**q)**(1/q)``, where bin b has claims and frequencies d_b apart.
 
     d_b is the distance of the mean prediction and the class frequencies of the n_b observations in bin b.
 

@@ -95,7 +95,7 @@ class SKCE(KernelEstimator):
 class BlockSKCE(KernelEstimator):
     """Mean of the SKCE estimates of consecutive blocks of ``block_size`` observations.
 
-    ``floor(n/B)**-1 sum_b eta_b`` with eta_b the (un)biased estimate in block b; the incomplete rest is dropped.
+    ``floor(n/B)**-1 sum_b eta_b`` with eta_b the (un)biased estimate in block b; an incomplete last block is dropped.
     ``block_size=2`` is the linear estimator of the 2019 paper.
 
     Parameters

@@ -179,7 +179,7 @@ def _nearer(values: FloatArray) -> FloatArray:
 
 
 class Ensemble(Members):
-    """n ensembles of m members each, numbers or vectors of d numbers, that are like the outcome if they are right.
+    """n ensembles of m numbers or vectors each, whose members are exchangeable with the outcome if they are right.
 
     What is tested is that **outcome and members of a case are exchangeable**: the outcome could be any of the m + 1
     values. This is what forecast ensembles, posterior draws and dropout passes mean; ``Scenarios`` are for outcomes

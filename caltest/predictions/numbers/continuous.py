@@ -28,10 +28,10 @@ class Continuous(Univariate):
 
         E k(Z, y) = int k(Q(Phi(t)), y) phi(t) dt,    Z = Q(Phi(T))
 
-    Their errors move the SKCE by less than 1 % of its standard deviation given the predictions, for bandwidths from a
-    tenth of to ten times the standard deviation and Gaussian, Laplacian, Matern, rational quadratic and exponential
-    kernels; but exponents below 1 need densities without poles and scales within a factor of 10. P-values from redraws
-    of the targets are exact all the same, as these are drawn from the distributions themselves.
+    Their errors move the SKCE by less than 1 % of its standard deviation given the predictions, for bandwidths from 0.1
+    to 10 standard deviations and Gaussian, Laplacian, Matern, rational quadratic and exponential kernels; but exponents
+    below 1 need densities without poles and scales within a factor of 10. P-values from redraws of the targets are
+    exact all the same, as these are drawn from the distributions themselves.
 
     Parameters
     ----------
