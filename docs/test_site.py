@@ -131,11 +131,20 @@ def test_errors_of_scripts_are_noticed(server):
 
 
 @in_a_browser
-@pytest.mark.parametrize("words", ["noise floor", "SKCE", "ensemble"])
-def test_the_search_finds(server, words):
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("noise floor", "concepts/noise-floor"),
+        ("SKCE", "api/names/caltest.SKCE"),
+        ("ensemble", "api/names/caltest.Ensemble"),
+    ],
+)
+def test_the_search_finds(server, words, page):
     done = browse(f"{server}/search.html?q={words.replace(' ', '+')}", "--virtual-time-budget=20000", "--dump-dom")
     results = re.search(r'<div id="search-results">(.*?)</div>', done.stdout, re.S)[1]
-    assert results.count("<li") >= 3, results[:500]
+    first = re.findall(r'<li[^>]*>.*?href="([^"#?]*)\.html', results, re.S)[:5]
+    assert len(first) == 5
+    assert page in first
 
 
 def test_every_link_leads_somewhere():
