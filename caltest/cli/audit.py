@@ -18,7 +18,7 @@ from caltest.auditing.section import LEVEL
 from caltest.cli.inputs.answers import is_of_answers, read_samples
 from caltest.cli.inputs.headers import MISSING
 from caltest.cli.inputs.prediction_files import cluster_columns, kept_rows, read_columns, sample_of
-from caltest.cli.options import JUDGED, add, comma_separated, command, show
+from caltest.cli.options import JUDGED, add, comma_separated, command, show, whole
 from caltest.cli.outputs import check_outputs
 from caltest.predictions import Sample
 from caltest.predictions.censored import Censored
@@ -45,6 +45,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--features", type=Path, metavar="FILE", help=features)
     parser.add_argument("--groups", metavar="NAME", help="column of FILE or PREDICTIONS: test each group")
     parser.add_argument("--time", metavar="NAME", help="the same: rows are ordered by it")
+    lag = "of forecasts of H rows ahead, with --time: rows fewer than H apart may depend on each other (default: 1)"
+    parser.add_argument("--lag", type=whole, default=1, metavar="H", help=lag)
     add(parser, "--clusters")
     events = (
         "for survival times: 1 where the outcome is the time of the event, 0 where it is censored; predictions are "
@@ -65,6 +67,9 @@ def run(options: argparse.Namespace) -> int:
     check_outputs({"--output": options.output}, inputs, options.force, (".html", ".json", ".xml", ".txt"))
     if (options.field == "survival") > (options.event_column is not None):
         raise ValueError("--field: got survival, wanted --event-column NAME with it: which outcomes are events")
+    if options.lag > 1 and (options.time is None or options.clusters is not None):
+        wanted = "--time NAME with it, which orders the rows, and no --clusters"
+        raise ValueError(f"--lag: got {options.lag}, wanted {wanted}")
     if options.event_column is not None:
         options.family = options.family or "curves"
     sample, features, roles = _read(options)
@@ -78,6 +83,7 @@ def run(options: argparse.Namespace) -> int:
         targets,
         features=features or None,
         **roles,
+        lag=options.lag,
         field=options.field,
         n_resamples=options.n_resamples,
         title=options.title,

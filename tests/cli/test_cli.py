@@ -931,6 +931,26 @@ def test_audit_takes_columns_of_the_file_of_predictions(cohort, capsys):
     assert slices == json.loads(json.dumps(expected.to_dict()))["models"][0]["sections"]["slices"]
 
 
+def test_audit_takes_a_lag(tmp_path, capsys):
+    """Of rows in the order of a column, here against that of the file."""
+    rng = np.random.default_rng(1)
+    days, p = np.arange(80)[::-1], np.round(rng.uniform(0.1, 0.9, 80), 3)
+    y = (rng.random(80) < p).astype(int)
+    path = tmp_path / "forecasts.csv"
+    path.write_text("\n".join(["risk,event,day", *(f"{p[i]},{y[i]},{days[i]}" for i in range(80))]))
+    common = "audit", str(path), "--outcome-column", "event", "--n-resamples", "9", "--seed", "1", "--lag", "3"
+    arguments = *common, "--columns", "risk", "--time", "day", "--format", "json"
+    status, out, err = command(capsys, *arguments)
+    assert (status, err) == (0, "")
+    found, expected = json.loads(out), ct.audit(p, y, time=days, lag=3, n_resamples=9, rng=1).to_dict()
+    assert found.items() >= json.loads(json.dumps(expected)).items()
+    assert "every 3rd row (27 rows)" in found["models"][0]["sections"]["data"]["facts"]["Lag"]
+    for more in ((), ("--time", "day", "--clusters", "day")):
+        status, _, err = command(capsys, *common, *more)
+        assert status == 2
+        assert "--lag: got 3, wanted --time NAME with it, which orders the rows, and no --clusters" in err
+
+
 def test_an_audit_says_which_rows_of_the_file_are_left_out(tmp_path, capsys):
     path = tmp_path / "risks.csv"
     rows = [f"{0.01 + 0.015 * i:.3f},{'' if i % 10 == 3 else i % 2},{'NS'[i % 3 == 0]}" for i in range(60)]
