@@ -17,19 +17,16 @@ from caltest._results.tables import asked_in
 from caltest._validation import one_of, switch, whole_number
 from caltest._validation.columns import columns_for, plain_column
 from caltest._validation.groups import Groups, rows_of
-from caltest.auditing.audit_result import REFUSE, REPAIR, UNKNOWN, USE, Audit, ModelAudit, end_of
-from caltest.auditing.decision import advised, after_one_map, decision_of, in_need
+from caltest.auditing.audit_result import Audit, ModelAudit
+from caltest.auditing.decision import decide
 from caltest.auditing.fields import FIELDS
-from caltest.auditing.groups import first_few, grave_in
 from caltest.auditing.rows import groups_of, in_order, one_per_cluster, one_per_lag
 from caltest.auditing.section import LEVEL, Data, Section
-from caltest.auditing.sections import SECTIONS, more_rows_in_words
-from caltest.auditing.times import QUARTERS
+from caltest.auditing.sections import SECTIONS
 from caltest.default_test import calibration_test, cluster_test_for
 from caltest.estimators.dependence import caution_on_groups, caution_on_times, cautions_on
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_order_of_times
-from caltest.predictions.faults.values import OF_RECORDS
 from caltest.predictions.inputs.convert import LABELS, are_certain, as_sample
 from caltest.predictions.own_errors import refuse_errors
 
@@ -221,65 +218,10 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         questions = (*questions, LABELS)
     asked = _asked(result, questions, data)
     sections = _sections_of(data, result, judged, field, "" if asked is None else IF_INDEPENDENT)
-    decision, reason = decision_of(judged, sections["recalibration"], questions, data.counted)
-    parts = {name: rows for one in sections.values() for name, rows in one.grave.items()}
-    unclear = [name for one in sections.values() for name in one.unclear]
-    if decision != REPAIR and parts:
-        decision = REFUSE
-    elif decision in (USE, UNKNOWN) and unclear:
-        together = "for all rows together " * (result.pvalue <= LEVEL and decision == USE)
-        decision = UNKNOWN
-        reason = f"{together}{reason}; whether it matters in {first_few(unclear)} cannot be told"
-    elsewhere, places = [one.rejected for one in sections.values() if one.rejected], list[str]()
-    uneven = ""
-    if elsewhere and result.pvalue > LEVEL:
-        places = elsewhere
-        reason = (
-            f"calibration is rejected {', and '.join(elsewhere)}; each section is tested at the 5 % level by itself. "
-            f"For all rows together {reason}"
-        )
-        if (number := sections["recalibration"].n_maps) > 1 and parts:
-            reason += f". Recalibrating each of the {number} groups by itself helps"
-    elif result.pvalue <= LEVEL:
-        some = {key: sections[key].rejected for key in ("groups", "slices", "time", "recalibration") if key in sections}
-        if decision != REPAIR:
-            some.pop("recalibration", None)
-        if places := [where for where in some.values() if where]:
-            reason += f"{end_of(reason)} Calibration is rejected {', and '.join(places)}"
-        repair, n_maps = sections["recalibration"], sections["recalibration"].n_maps
-        mapped, after = repair.mapped, "helps, but after it the error still matters in"
-        left = [] if decision != REPAIR or mapped is None else grave_in(mapped, parts, data.of_all[1])
-        if left:
-            decision = REFUSE
-            maps = "one recalibration of all rows" if n_maps == 1 else "recalibrating each group by itself"
-            reason += f"; {maps} {after} {in_need(left) if n_maps == 1 else first_few(left)}"
-        elif decision == REPAIR and n_maps > 1:
-            why = f"one recalibration of all rows {after} {first_few(repair.left)}"
-            why = why if repair.left else "one recalibration of all rows is not enough"
-            reason += f"; {why}: recalibrate each of the {n_maps} groups by itself"
-        elif decision == REPAIR and mapped is not None:
-            tested = {
-                name: rows for key in ("groups", "time") if some.get(key) for name, rows in sections[key].parts.items()
-            }
-            uneven = after_one_map(mapped, tested, data)
-            reason += uneven
-    if isinstance(data.groups, str):
-        reason += f"; the groups that are given were not looked at: {data.groups}"
-    if data.clusters is not None:
-        reason += f"; {data.clusters}"
-    if asked is not None:
-        reason += f"{end_of(reason)} First check whether rows are independent: {asked}"
-    is_misread = bool(questions) or (result.finding is not None and result.finding.kind in OF_RECORDS)
-    more = None if result.pvalue <= LEVEL else more_rows_in_words(judged, *data.counted)
-    looked_at = {REFUSE: list(parts), REPAIR: [name for name in QUARTERS if name in uneven]}.get(decision, unclear)
-    advice = advised(decision, sections["recalibration"], looked_at, more, is_misread)
-    if asked is not None:
-        advice = (
-            f"Find out whether rows depend on each other: if so, audit again with clusters= or lag=. If not: {advice}"
-        )
-    model = ModelAudit(name, decision, reason, result, sections, f"{advice[0].upper()}{advice[1:]}")
+    decided = decide(data, result, judged, sections, questions, asked)
+    model = ModelAudit(name, decided.decision, decided.reason, result, sections, decided.advice)
     if (methods := sections.get("methods")) is not None:
-        sections["methods"] = _with_sources(methods, model, places)
+        sections["methods"] = _with_sources(methods, model, decided.places)
     return model
 
 

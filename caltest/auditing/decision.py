@@ -1,6 +1,7 @@
 """What an audit decides, why, and what to do next."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,14 +10,121 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import MISSED, matters
 from caltest._results.report import listed, power_phrase
 from caltest._validation.groups import Groups
-from caltest.auditing.audit_result import REFUSE, REPAIR, UNKNOWN, USE
-from caltest.auditing.groups import first_few
+from caltest.auditing.audit_result import REFUSE, REPAIR, UNKNOWN, USE, end_of
+from caltest.auditing.groups import first_few, grave_in
 from caltest.auditing.section import LEVEL, Data, Section
 from caltest.auditing.sections import NEEDED_POWER, more_rows_in_words
 from caltest.auditing.times import QUARTERS
 from caltest.group_test import calibration_by_group
 from caltest.predictions import Sample
 from caltest.predictions.faults.values import OF_RECORDS
+
+
+class Decision(NamedTuple):
+    """What to do, why, what to do next, and where calibration is rejected, in words."""
+
+    decision: str
+    reason: str
+    advice: str
+    places: Sequence[str]
+
+
+def decide(
+    data: Data,
+    result: CalibrationTestResult,
+    judged: CalibrationTestResult,
+    sections: Mapping[str, Section],
+    questions: Sequence[str],
+    asked: str | None,
+) -> Decision:
+    """The decision: that of all rows, made more careful by parts of them and by what a map leaves there.
+
+    1. All rows together: ``decision_of``.
+    2. Parts, which are groups, slices and quarters: where the error matters in one, only a map can be advised; where it
+       may matter, the predictions are not known to be right.
+    3. A map that is advised has to mend these parts, too.
+
+    The reason goes the same way, and ends with what has to be known before it is believed.
+    """
+    decision, reason = decision_of(judged, sections["recalibration"], questions, data.counted)
+    parts = {name: rows for one in sections.values() for name, rows in one.grave.items()}
+    unclear = [name for one in sections.values() for name in one.unclear]
+    rejects = result.pvalue <= LEVEL
+    if decision != REPAIR and parts:
+        decision = REFUSE
+    elif decision in (USE, UNKNOWN) and unclear:
+        together = "for all rows together " * (rejects and decision == USE)
+        decision, reason = UNKNOWN, f"{together}{reason}; whether it matters in {first_few(unclear)} cannot be told"
+    where = _rejected_in(sections, rejects, decision)
+    places, left, uneven = list(where.values()), list[str](), ""
+    if where and not rejects:
+        reason = _of_parts_alone(reason, places, sections["recalibration"].n_maps if parts else 1)
+    elif where:
+        reason += f"{end_of(reason)} Calibration is rejected {', and '.join(places)}"
+    if decision == REPAIR:
+        left, more, uneven = _after_maps(data, sections, parts, where)
+        decision, reason = REFUSE if left else REPAIR, reason + more
+    is_misread = bool(questions) or (result.finding is not None and result.finding.kind in OF_RECORDS)
+    more_rows = None if rejects else more_rows_in_words(judged, *data.counted)
+    looked_at = {REFUSE: list(parts), REPAIR: [name for name in QUARTERS if name in uneven]}.get(decision, unclear)
+    advice = _advised(decision, sections["recalibration"], looked_at, more_rows, is_misread)
+    if asked is not None:
+        advice = (
+            f"Find out whether rows depend on each other: if so, audit again with clusters= or lag=. If not: {advice}"
+        )
+    return Decision(decision, _on_condition(reason, data, asked), f"{advice[0].upper()}{advice[1:]}", places)
+
+
+def _on_condition(reason: str, data: Data, asked: str | None) -> str:
+    """The reason, with which rows it is of, and what has to be known of them before it is believed."""
+    if isinstance(data.groups, str):
+        reason += f"; the groups that are given were not looked at: {data.groups}"
+    if data.clusters is not None:
+        reason += f"; {data.clusters}"
+    return reason if asked is None else f"{reason}{end_of(reason)} First check whether rows are independent: {asked}"
+
+
+def _rejected_in(sections: Mapping[str, Section], rejects: bool, decision: str) -> dict[str, str]:
+    """Where sections reject calibration, in words; what maps leave only where they are advised."""
+    found = {key: one.rejected for key, one in sections.items() if one.rejected}
+    if rejects:
+        keys = "groups", "slices", "time", *(("recalibration",) if decision == REPAIR else ())
+        found = {key: found[key] for key in keys if key in found}
+    return found
+
+
+def _of_parts_alone(reason: str, places: Sequence[str], n_maps: int) -> str:
+    """The reason where calibration is rejected in parts of the rows, but not in all of them together."""
+    reason = (
+        f"calibration is rejected {', and '.join(places)}; each section is tested at the 5 % level by itself. "
+        f"For all rows together {reason}"
+    )
+    return reason + (f". Recalibrating each of the {n_maps} groups by itself helps" if n_maps > 1 else "")
+
+
+def _after_maps(
+    data: Data, sections: Mapping[str, Section], parts: Mapping[str, IntArray], where: Mapping[str, str]
+) -> tuple[list[str], str, str]:
+    """In which of some parts the error still matters after the maps that are advised, and what to add to the reason.
+
+    Also how much of that is about parts in which calibration is rejected after one map for all rows.
+    """
+    repair = sections["recalibration"]
+    mapped, n_maps = repair.mapped, repair.n_maps
+    after = "helps, but after it the error still matters in"
+    left = [] if mapped is None else grave_in(mapped, parts, data.of_all[1])
+    if left:
+        maps = "one recalibration of all rows" if n_maps == 1 else "recalibrating each group by itself"
+        return left, f"; {maps} {after} {in_need(left) if n_maps == 1 else first_few(left)}", ""
+    if n_maps > 1:
+        why = f"one recalibration of all rows {after} {first_few(repair.left)}"
+        why = why if repair.left else "one recalibration of all rows is not enough"
+        return [], f"; {why}: recalibrate each of the {n_maps} groups by itself", ""
+    if mapped is None:
+        return [], "", ""
+    tested = {name: rows for key in ("groups", "time") if key in where for name, rows in sections[key].parts.items()}
+    uneven = _after_one_map(mapped, tested, data)
+    return [], uneven, uneven
 
 
 def decision_of(
@@ -67,7 +175,7 @@ def decision_of(
     return UNKNOWN, f"{said}. Whether that matters for {whole} cannot be told, and recalibration {tried}"
 
 
-def advised(decision: str, repair: Section, places: Sequence[str], more: str | None, is_misread: bool) -> str:
+def _advised(decision: str, repair: Section, places: Sequence[str], more: str | None, is_misread: bool) -> str:
     """What to do next, and in which parts of the rows: where the error matters, may matter, or is left by one map."""
     again = "then audit the new predictions on other rows"
     if decision == USE:
@@ -95,7 +203,7 @@ def advised(decision: str, repair: Section, places: Sequence[str], more: str | N
     )
 
 
-def after_one_map(mapped: Sample, parts: Mapping[str, IntArray], data: Data) -> str:
+def _after_one_map(mapped: Sample, parts: Mapping[str, IntArray], data: Data) -> str:
     """In which of the parts of the rows calibration is rejected after recalibration of all rows, if there are some."""
     if not parts:
         return ""
