@@ -1,7 +1,7 @@
 """The audit of one or several models: decisions, their reasons, and reports in several forms."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,16 @@ def _others(section: Section) -> list[str]:
 def _beside(claimed: str, observed: str) -> str:
     """An observed number and the one that is claimed, or this alone."""
     return f"{observed} (claimed {claimed})" if observed else claimed
+
+
+PHONE, NAME = 44, 16
+"""Letters of a line on a phone, and those of names in the first column, which are broken into lines."""
+
+
+def _is_wide(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the columns of a table do not fit beside each other on a phone."""
+    names, *others = ([len(cell) for cell in column] for column in zip(*rows, strict=True))
+    return min(NAME, max(names)) + sum(2 + max(one) for one in others) > PHONE
 
 
 def end_of(text: str) -> str:
@@ -176,7 +186,7 @@ class Audit(NamedRows[ModelAudit], Stored):
         environment.finalize = lambda value: value if hasattr(value, "__html__") else printable(str(value))
         questions = {key: question for key, (question, _) in (SECTIONS | FIELDS).items()}
         template = environment.get_template("audit.html")
-        return template.render(audit=self, questions=questions, sentences_apart=sentences_apart)
+        return template.render(audit=self, questions=questions, sentences_apart=sentences_apart, is_wide=_is_wide)
 
     def to_junit(self, fail_on: str = "reject") -> str:
         """A test suite with a case for each model, as continuous integration reads it; see ``passed``."""
