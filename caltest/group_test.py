@@ -35,7 +35,7 @@ from caltest.nulls.base import kind_given
 from caltest.nulls.bootstraps import LEAST
 from caltest.predictions import Sample
 from caltest.predictions.base import assumed
-from caltest.predictions.claims import Claim, HazardClaim
+from caltest.predictions.claims import Claim, HazardClaim, scatter_among, scatter_within
 from caltest.predictions.ensembles.own_spread import notes_on_spread
 from caltest.predictions.inputs.convert import as_sample
 from caltest.predictions.own_errors import refuse_errors
@@ -258,15 +258,19 @@ class Shares(NamedTuple):
         level, shares, effect = 1.0 - (1.0 - LEVEL) / len(groups) / (1 + (middle is not claim)), [], None
         if middle is not claim and _furthest_off(middle, groups) > _furthest_off(claim, groups):
             claim = middle
-        for rows in groups.rows:
-            part = replace(claim, probability=claim.probability[rows], occurred=claim.occurred[rows])
+        parts = [
+            replace(claim, probability=claim.probability[rows], occurred=claim.occurred[rows]) for rows in groups.rows
+        ]
+        common = scatter_within(parts)
+        for rows, part in zip(groups.rows, parts, strict=True):
             mean, share = float(part.probability.mean()), int(part.occurred.sum()) / rows.size
             if weights is not None:
                 mean, share, effect = weighted_shares(part.probability, part.occurred, weights[rows])
             elif clusters is not None:
                 effect = effect_on(part, clusters.take(rows), 1.0 - level)
             if claim.is_number:
-                interval = number_interval(share * rows.size, level, part.scatter * (effect or 1.0))
+                scatter = scatter_among(part.scatter, share * rows.size, common)
+                interval = number_interval(share * rows.size, level, scatter * (effect or 1.0))
                 shares.append((mean * rows.size, share * rows.size, interval))
             else:
                 shares.append((mean, share, share_interval(share * rows.size, rows.size, level, effect)))

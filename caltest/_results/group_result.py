@@ -101,7 +101,8 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
         The event of which groups have a claimed and an observed share: of numbers, that they are above the median, or
         inside of an interval where that is clearly more off in a group. The intervals, of Clopper and Pearson, or in
         clusters and with weights of Korn and Graubard, hold for all groups together with 95 %. Counts themselves are
-        compared, with intervals of Garwood, wider by how much more counts scatter than those of Poisson.
+        compared, with intervals of Garwood, wider by how much more counts scatter than those of Poisson: those of the
+        group, or, the fewer events it has, of all groups.
     margin
         Differences up to this are too small to matter; of counts as a share of those expected.
 

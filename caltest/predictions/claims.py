@@ -1,6 +1,7 @@
 """What predictions claim that everyone can check: events with stated probabilities, and scores with stated means."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -88,12 +89,41 @@ class CountClaim(Claim):
     is_number = True
 
     @property
-    def scatter(self) -> float:
-        """``sum (y - r m)**2 / sum y`` with the ratio r of both sums, at least 1."""
+    def squares(self) -> float:
+        """``sum (y - r m)**2`` with the ratio r of both sums."""
         observed, claimed = float(self.occurred.sum()), float(self.probability.sum())
         if observed <= 0.0 or claimed <= 0.0:
-            return 1.0
-        return max(1.0, float(np.square(self.occurred - observed / claimed * self.probability).sum()) / observed)
+            return 0.0
+        return float(np.square(self.occurred - observed / claimed * self.probability).sum())
+
+    @property
+    def scatter(self) -> float:
+        """``sum (y - r m)**2 / sum y``, at least 1."""
+        observed = float(self.occurred.sum())
+        return max(1.0, self.squares / observed) if observed > 0.0 else 1.0
+
+
+def scatter_within(parts: Iterable[Claim]) -> float:
+    """That of counts in all parts together, each with a ratio of its own, at least 1.
+
+    With ``E (y - m)**2 = s m`` the squares of a part have the mean ``s sum m (1 - sum m**2 / (sum m)**2)``.
+    """
+    squares, expected = 0.0, 0.0
+    for one in parts:
+        claimed = float(one.probability.sum())
+        if isinstance(one, CountClaim) and claimed > 0.0:
+            left = 1.0 - float(np.square(one.probability / claimed).sum())
+            squares, expected = squares + one.squares, expected + left * float(one.occurred.sum())
+    return max(1.0, squares / expected) if expected > 0.0 else 1.0
+
+
+ENOUGH = 300.0
+"""Events that say as much of the scatter of a part as all parts together do."""
+
+
+def scatter_among(own: float, events: float, common: float) -> float:
+    """That of a part, and the less events it has, the more that of all parts where it is larger."""
+    return max(own, (events * own + ENOUGH * common) / (events + ENOUGH))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from grids import thinned
 import caltest as ct
 from caltest.decompositions.parts import Parts
 
+from .ratio_intervals import DISPERSIONS, covered
 from .settings import HARD, band, dirichlet, spawn
 
 pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
@@ -107,3 +108,18 @@ def test_discrimination_in_bins_of_one_observation(replications):
         truth = np.mean(np.square(means[cells]).sum(axis=1)) - np.square(p.mean(axis=0)).sum()
         covered += found.intervals["discrimination"].low <= truth <= found.intervals["discrimination"].high
     assert covered >= band(n_simulations, 0.93)[0]
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("dispersion", DISPERSIONS)
+def test_totals_and_ratios_of_all_groups_are_in_their_intervals(dispersion, replications):
+    """Also where groups of a few rows show little of how much their counts scatter."""
+    number = replications(100, 1000)
+    total, of_groups, gap = number * covered("counts of 2", dispersion, 500, 1.0, number)
+    assert min(total, of_groups, gap) >= band(number, 0.945)[0]
+
+
+@pytest.mark.parametrize("n", thinned([500, 2000, 20_000], [500]))
+def test_shares_and_ratios_of_rare_events_are_in_their_intervals(n, replications):
+    number = replications(100, 1000)
+    assert min(number * covered("events of 1 %", 1.0, n, 1.0, number)) >= band(number, 0.95)[0]
