@@ -66,7 +66,9 @@ def decide(
         decision, reason = REFUSE if left else REPAIR, reason + more
     is_misread = bool(questions) or (result.finding is not None and result.finding.kind in OF_RECORDS)
     more_rows = None if rejects else more_rows_in_words(judged, *data.counted)
-    looked_at = {REFUSE: list(parts), REPAIR: [name for name in QUARTERS if name in uneven]}.get(decision, unclear)
+    looked_at = {REFUSE: _special(sections, judged), REPAIR: [name for name in QUARTERS if name in uneven]}.get(
+        decision, unclear
+    )
     advice = _advised(decision, sections["recalibration"], looked_at, more_rows, is_misread)
     if asked is not None:
         advice = (
@@ -82,6 +84,13 @@ def _on_condition(reason: str, data: Data, asked: str | None) -> str:
     if data.clusters is not None:
         reason += f"; {data.clusters}"
     return reason if asked is None else f"{reason}{end_of(reason)} First check whether rows are independent: {asked}"
+
+
+def _special(sections: Mapping[str, Section], judged: CalibrationTestResult) -> list[str]:
+    """Parts in which the error matters, but for all groups, or quarters, if it matters in all rows together, too."""
+    is_common = matters(judged.measures) is True
+    some = (one.grave for one in sections.values() if not (is_common and one.grave.keys() == one.parts.keys()))
+    return [name for grave in some for name in grave]
 
 
 def _rejected_in(sections: Mapping[str, Section], rejects: bool, decision: str) -> dict[str, str]:

@@ -1319,6 +1319,22 @@ def test_an_error_of_one_group_that_may_matter_is_not_used_as_it_is():
     assert (right.decision, right.sections["groups"].unclear) == ("use as it is", ())
 
 
+def test_groups_in_all_of_which_the_error_matters_as_in_all_rows_are_not_different(only):
+    only("size", "groups")
+    p, y = calibrated(4_000)
+    group, rng = np.arange(4_000) % 2, np.random.default_rng(3)
+    wrong = p**3 / (p**3 + (1 - p) ** 3)
+    everywhere = ct.audit(wrong, y, groups=group, n_resamples=39, rng=1)["model"]
+    assert everywhere.sections["groups"].grave.keys() == {"0", "1"}
+    assert everywhere.decision == "do not use as it is"
+    assert everywhere.advice.startswith("Try another recalibration, as caltest.recalibration.fit_best does, or refit")
+    # Errors that cancel in all rows together are those of groups.
+    opposite = (rng.random(4_000) < p + np.where(group == 1, 0.7, -0.7) * p * (1.0 - p)).astype(int)
+    apart = ct.audit(p, opposite, groups=group, n_resamples=39, rng=1)["model"]
+    assert len(apart.sections["groups"].grave) == 2
+    assert apart.advice.startswith("Find out what is different in")
+
+
 def test_what_to_do_next_is_said_of_each_decision(only):
     only("size", "groups", "time", "recalibration", "power")
     p, y = calibrated(2_000)
