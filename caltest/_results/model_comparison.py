@@ -193,6 +193,8 @@ class ModelComparison(Comparison[ComparedModel], Stored):
         if few := undecided(self.pvalue, self.n_resamples, alpha):
             return few
         kept = f"calibration of none of {self._counted} is rejected {at_level(alpha)}"
+        if len(self.rows) == 1:
+            kept = f"calibration is not rejected {at_level(alpha)}"
         if all(row.matters is False for row in self.rows):
             return f"{kept}, and errors that matter are ruled out"
         # The level of Holm's method at which the first row is rejected.

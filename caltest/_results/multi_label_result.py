@@ -92,7 +92,9 @@ class MultiLabelTestResult(AdjustedRows[LabelResult], CalibrationTestResult):
             words = first_of(rejected, LISTED, ", ")
             return f"reject calibration {level} for {len(rejected)} of {len(self.labels)} labels: {words}"
         few = undecided(self.pvalue, self.n_resamples, alpha, self.smallest)
-        return few or f"calibration of none of {len(self.labels)} labels is rejected {level}"
+        if few or len(self.labels) == 1:
+            return few or f"calibration is not rejected {level}"
+        return f"calibration of none of {len(self.labels)} labels is rejected {level}"
 
     def why(self, alpha: float = 0.05) -> str | None:
         rejected = len(self.rejected(alpha))

@@ -167,7 +167,7 @@ def test_errors_that_matter_are_told_from_others():
     assert one.verdict().endswith("for 1 of 1 model: far; the error is large enough to matter")
     one = dataclasses.replace(found, rows=(ruled_out,))
     assert one.verdict().endswith(
-        "calibration of none of 1 model is rejected at the 5 % level, and errors that matter are ruled out"
+        "calibration is not rejected at the 5 % level, and errors that matter are ruled out"
     )
     bar, low, high = found.bars()[0], *found.rows[0].gap
     assert (list(bar.interval), bar.usual, bar.reference) == ([100.0 * low, 100.0 * high], (0.0, 2.0), None)

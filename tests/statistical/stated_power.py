@@ -1,7 +1,7 @@
 """The power that a result states for errors that just matter, beside the rate of whole tests that reject.
 
 ``python -m tests.statistical.stated_power`` prints the table of ``docs/validity.md``; about a quarter of an hour.
-``python -m tests.statistical.stated_power noise`` prints how much statements vary with the redraws; about two minutes.
+``python -m tests.statistical.stated_power noise`` prints how much statements vary with the redraws; about five minutes.
 ``python -m tests.statistical.stated_power censored`` prints the table of censored times; about ten minutes.
 """
 
@@ -38,9 +38,19 @@ def simulated(law, sets=SETS):
         return np.mean([ct.OmnibusTest(n_resamples=199)(law, y, rng=i).pvalue <= 0.05 for i, y in enumerate(wrong)])
 
 
-def noise(n=1600, redraws=3000, statements=12):
+NOISY = ("5 ordered classes", 1600), ("4 classes", 1600), ("two classes", 1600), ("two classes", 400), ("normal", 400)
+"""Predictions whose power is neither small nor large, and how many."""
+
+
+def noise():
+    """How much statements vary for some predictions."""
+    for name, n in NOISY:
+        noise_of(name, n)
+
+
+def noise_of(name, n, redraws=3000, statements=12):
     """Statements from some of many redraws, and whole tests of the same data sets, each with redraws of its own."""
-    law, rng = LAWS["5 ordered classes"](np.random.default_rng(7), n), np.random.default_rng(0)
+    law, rng = LAWS[name](np.random.default_rng(7), n), np.random.default_rng(0)
     omnibus = ct.OmnibusTest().estimator.resolve(law, 1)
     null = omnibus.values(law, law.redraw(np.random.default_rng(5), redraws))
     wrong = omnibus.values(law, law.slightly_wrong(12345, SETS)[1])
@@ -53,7 +63,7 @@ def noise(n=1600, redraws=3000, statements=12):
         rate = np.mean([1 + np.sum(one[1:] >= one[0]) <= 0.05 * (1 + number) for one in whole])
         powers = [np.mean(omnibus.pvalues_of(wrong, some(1), 1) <= 0.05) for _ in range(statements)]
         said = f"stated {100 * np.mean(powers):.1f}, standard deviation {100 * np.std(powers, ddof=1):.1f}"
-        print(f"{number} redraws: {said}; whole tests {100 * rate:.1f}", flush=True)
+        print(f"{name}, n = {n}, {number} redraws: {said}; whole tests {100 * rate:.1f}", flush=True)
 
 
 def times(n, mean_end, grid, ratio, seed):
