@@ -18,7 +18,7 @@ from caltest.auditing.section import LEVEL
 from caltest.cli.inputs.answers import is_of_answers, read_samples
 from caltest.cli.inputs.headers import MISSING
 from caltest.cli.inputs.prediction_files import cluster_columns, kept_rows, read_columns, sample_of
-from caltest.cli.options import JUDGED, add, comma_separated, command, show, whole
+from caltest.cli.options import JUDGED, add, comma_separated, command, show
 from caltest.cli.outputs import check_outputs
 from caltest.predictions import Sample
 from caltest.predictions.censored import Censored
@@ -45,9 +45,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--features", type=Path, metavar="FILE", help=features)
     parser.add_argument("--groups", metavar="NAME", help="column of FILE or PREDICTIONS: test each group")
     parser.add_argument("--time", metavar="NAME", help="the same: rows are ordered by it")
-    lag = "of forecasts of H rows ahead, with --time: rows fewer than H apart may depend on each other (default: 1)"
-    parser.add_argument("--lag", type=whole, default=1, metavar="H", help=lag)
     add(parser, "--clusters")
+    add(parser, "--lag", help="for forecasts H rows ahead, with --time (default: 1)")
     events = (
         "for survival times: 1 where the outcome is the time of the event, 0 where it is censored; predictions are "
         "curves, a column of P(no event) up to the time in its name, unless --normal or --members"

@@ -69,6 +69,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "type": comma_separated,
         "help": "the same, or two, a,b: rows of one cluster depend on each other",
     },
+    "--lag": {
+        "type": whole,
+        "default": 1,
+        "metavar": "H",
+        "help": "for forecasts H rows ahead, as ordered (default: 1)",
+    },
     "--test": {"choices": TESTS, "default": "omnibus", "metavar": "NAME", "help": "one of those below"},
     "--n-resamples": {"type": whole, "metavar": "B", "default": 999, "help": "redraws of each test (default: 999)"},
     "--missing": {

@@ -17,6 +17,7 @@ from caltest._results.report import pvalues_of
 from caltest._results.tables import ASKED, Table, asked_in
 from caltest._validation import at_least
 from caltest._validation.groups import groups_of_any_size
+from caltest._validation.notes import once
 from caltest.cli.inputs.answers import ece_notes, is_of_answers, read_samples
 from caltest.cli.inputs.prediction_files import cluster_columns, kept_rows, read_columns, read_weights, sample_of
 from caltest.cli.large_files import Files, tested_in_parts
@@ -48,7 +49,7 @@ def add_to(commands: Any) -> None:
     features = "columns with names, or names of some in PREDICTIONS: a,b; are predictions right given these?"
     parser.add_argument("--features", type=Path, metavar="FILE", help=features)
     parser.add_argument("--groups", metavar="NAME", help="a field of answers, or a column: test each group")
-    add(parser, "--clusters", "--missing", "--normal", "--members", *JUDGED)
+    add(parser, "--clusters", "--lag", "--missing", "--normal", "--members", *JUDGED)
     parser.set_defaults(n_resamples=None)
 
 
@@ -65,6 +66,8 @@ def run(options: argparse.Namespace) -> int:
     if redraws and not TESTS[options.test].redraws:
         raise ValueError(f"--n-resamples: got {options.n_resamples} for the test {options.test}, which takes none")
     how: dict[str, Any] = {"rng": options.seed, "progress": in_terminal()}
+    if options.lag > 1:
+        return _judged(options, _with_lag(options, sample, chosen, redraws | how), (*said, *notes))
     clusters = None
     if options.clusters is not None:
         clusters = as_clusters(cluster_columns(fields, options.clusters))
@@ -88,11 +91,24 @@ def run(options: argparse.Namespace) -> int:
     return _judged(options, result, (*said, *notes))
 
 
+def _with_lag(options: argparse.Namespace, sample: Sample, kernel: Any, settings: dict[str, Any]) -> Any:
+    """The default test, or that of a kernel, of rows in the order of time; what was done to rows is said of it."""
+    others = options.groups, options.clusters, options.weights, options.features
+    if options.test != "omnibus" or any(one is not None for one in others):
+        raise ValueError(
+            f"--lag: got {options.lag} with --test, --groups, --clusters, --weights or --features, wanted it alone; "
+            "ct.calibration_test(lag=) takes weights and features too"
+        )
+    result = ct.calibration_test(sample.predictions, sample.as_given, kernel=kernel, lag=options.lag, **settings)
+    return replace(result, notes=tuple(once(*sample.matched, *result.notes)))
+
+
 def _in_parts(options: argparse.Namespace) -> tuple[CalibrationTestResult, tuple[str, ...]] | None:
     """The default test of files that are too large to be read whole."""
     others = options.weights, options.groups, options.clusters, options.features
     without_outcomes = options.outcomes is options.outcome_column is None
-    if options.test != "omnibus" or any(one is not None for one in others) or without_outcomes:
+    alone = options.lag == 1 and all(one is None for one in others)
+    if options.test != "omnibus" or not alone or without_outcomes:
         return None
     files = Files(
         options.predictions, outcomes_of(options), options.columns, options.family, options.missing, options.classes

@@ -951,6 +951,27 @@ def test_audit_takes_a_lag(tmp_path, capsys):
         assert "--lag: got 3, wanted --time NAME with it, which orders the rows, and no --clusters" in err
 
 
+@pytest.mark.parametrize("kind", ["risk", "members"])
+def test_the_default_test_takes_a_lag(kind, ensemble, tmp_path, capsys):
+    """Of rows in the order of the file."""
+    path, members, y = ensemble
+    arguments, law, name = (path, "--members"), ct.Ensemble(members), "outcome"
+    if kind == "risk":
+        rng, path = np.random.default_rng(1), tmp_path / "forecasts.csv"
+        law = np.round(rng.uniform(0.1, 0.9, 60), 3)
+        y = (rng.random(60) < law).astype(int)
+        path.write_text("\n".join(["risk,y", *(f"{p},{one}" for p, one in zip(law, y, strict=True))]))
+        arguments, name = (str(path),), "y"
+    common = "--outcome-column", name, "--n-resamples", "19", "--seed", "1", "--lag", "3"
+    status, out, err = command(capsys, "test", *arguments, *common, "--format", "json")
+    assert (status, err) == (0, "")
+    found, expected = json.loads(out), ct.calibration_test(law, y, lag=3, n_resamples=19, rng=1)
+    assert (found["pvalue"], found["statistic"]) == (expected.pvalue, expected.statistic)
+    assert found["notes"] == list(expected.notes)
+    status, _, err = command(capsys, "test", *arguments, *common, "--test", "skce")
+    assert (status, "--lag: got 3 with --test, --groups" in err) == (2, True)
+
+
 def test_an_audit_says_which_rows_of_the_file_are_left_out(tmp_path, capsys):
     path = tmp_path / "risks.csv"
     rows = [f"{0.01 + 0.015 * i:.3f},{'' if i % 10 == 3 else i % 2},{'NS'[i % 3 == 0]}" for i in range(60)]
