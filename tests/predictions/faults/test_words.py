@@ -116,3 +116,10 @@ def test_shares_have_up_to_four_digits():
     assert [percent(share) for share in (0.5, 0.9951, 0.99951, 0.99991, 0.99999, 1.0)] == [
         *("50 %", "99.5 %", "99.95 %", "99.99 %", "100 %", "100 %")
     ]
+
+
+def test_outcomes_of_certain_predictions_have_shares():
+    """None of them has weight where all are as predicted."""
+    found = ct.calibration_test(ct.Normal(np.zeros(50), 1e-300), np.zeros(50), n_resamples=19, rng=1).finding
+    assert "nan" not in str(found)
+    assert "0 % of them are beyond 2 standard deviations" in str(found)

@@ -451,5 +451,6 @@ class Scores(SeesValues):
         return np.asarray(-0.5 * self._m * np.log1p(squares / (self._m - 1.0)))
 
     def share_of(self, some: BoolArray) -> float:
-        """Share of the weight of some observations (n,)."""
-        return float(self.weights @ some / self.weights.sum())
+        """Share of the weight of some observations (n,); 0 where all are as certain as predicted, which have none."""
+        total = float(self.weights.sum())
+        return float(self.weights @ some) / total if total > 0.0 else 0.0
