@@ -250,9 +250,10 @@ class Shares(NamedTuple):
         where nothing is claimed.
         """
         claims = sample.predictions.claims(sample.targets)[0]
-        if not claims or isinstance(claims[-1], HazardClaim):
+        if not claims:
             return None
-        claim, middle = claims[-1], claims[(len(claims) - 1) // 2]
+        # The first one of hazards is of all times.
+        claim, middle = claims[0 if isinstance(claims[0], HazardClaim) else -1], claims[(len(claims) - 1) // 2]
         if claim.is_number:
             middle = claim
         level, shares, effect = 1.0 - (1.0 - LEVEL) / len(groups) / (1 + (middle is not claim)), [], None
@@ -274,7 +275,7 @@ class Shares(NamedTuple):
                 shares.append((mean * rows.size, share * rows.size, interval))
             else:
                 shares.append((mean, share, share_interval(share * rows.size, rows.size, level, effect)))
-        event = "counts" if claim.is_number else claim.event or f"outcomes {claim.name}"
+        event = claim.counted if claim.is_number else claim.event or f"outcomes {claim.name}"
         return cls(event if weights is None else f"{event} by weight", claim.margin, shares)
 
 

@@ -1,5 +1,6 @@
 import itertools
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -124,6 +125,23 @@ def test_counts_of_groups_are_observed_and_expected():
     bars = {one.name: one for one in found.bars()}
     assert bars["east"].estimate == pytest.approx(100.0 * (found["east"].ratio.estimate - 1.0))
     assert bars["east"].unit == "counts: per cent above the number expected"
+
+
+def test_times_of_groups_have_events_observed_and_expected():
+    """Expected are predicted hazards while rows are observed."""
+    rng, stage = np.random.default_rng(1), np.repeat(["I", "II"], 150)
+    rate, end = rng.uniform(0.4, 1.2, 300), rng.exponential(2.0, 300)
+    time = rng.exponential(1.0 / (np.where(stage == "II", 2.0, 1.0) * rate))
+    times = ct.Censored(np.minimum(time, end), time <= end)
+    audit = ct.audit(ct.Gamma(np.ones(300), 1.0 / rate), times, groups=stage, n_resamples=39, rng=1)
+    head, *rows = audit["model"].sections["groups"].rows
+    assert head[2:5] == ("observed", "expected", "ratio (95 %)")
+    for name, _, observed, expected, ratio, *_ in rows:
+        inside = stage == name
+        assert int(observed) == times.event[inside].sum()
+        assert float(expected) == pytest.approx((rate * times.time)[inside].sum(), rel=1e-3)
+        low, high = (float(one) for one in re.findall(r"[\d.]+", ratio)[1:])
+        assert low < (2.0 if name == "II" else 1.0) < high
 
 
 def test_groups_with_weights_have_shares_of_their_weight(biased):

@@ -102,7 +102,8 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
         inside of an interval where that is clearly more off in a group. The intervals, of Clopper and Pearson, or in
         clusters and with weights of Korn and Graubard, hold for all groups together with 95 %. Counts themselves are
         compared, with intervals of Garwood, wider by how much more counts scatter than those of Poisson: those of the
-        group, or, the fewer events it has, of all groups.
+        group, or, the fewer events it has, of all groups. So are events of censored times with predicted hazards while
+        rows are observed.
     margin
         Differences up to this are too small to matter; of counts as a share of those expected.
 
@@ -141,7 +142,7 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
 
     @property
     def are_numbers(self) -> bool:
-        """Whether sums of counts are compared, and not shares."""
+        """Whether sums of counts or events are compared, and not shares."""
         return any(is_of_number(one.interval) for one in self.groups)
 
     def bars(self) -> list[Bar]:

@@ -68,6 +68,8 @@ class Claim:
     """Which rows of the predictions these n are, if not all."""
     is_number: ClassVar[bool] = False
     """Whether the probabilities are expected numbers, whose sum has the variance of Poisson times ``scatter``."""
+    counted: ClassVar[str] = ""
+    """What such numbers are of."""
 
     @property
     def scatter(self) -> float:
@@ -79,14 +81,14 @@ class Claim:
 class HazardClaim(Claim):
     """Cumulative hazards (n,) of an event while rows are observed, and where it occurred."""
 
-    is_number = True
+    is_number, counted = True, "events"
 
 
 @dataclass(frozen=True)
 class CountClaim(Claim):
     """Predicted means (n,) of counts, and the counts."""
 
-    is_number = True
+    is_number, counted = True, "counts"
 
     @property
     def squares(self) -> float:

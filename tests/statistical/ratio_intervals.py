@@ -11,6 +11,7 @@ import caltest as ct
 from caltest._validation.groups import Groups
 from caltest.estimators.combined.measures import FIFTIETHS, TENTHS, measures_of
 from caltest.group_test import Shares
+from caltest.predictions.censored import censored_pit_values
 from caltest.predictions.claims import FEWER, CountClaim
 from caltest.predictions.inputs.convert import as_sample
 
@@ -20,7 +21,8 @@ GROUPS, FEW = 8, 500
 MEANS = {"counts of 2": (2.0, 2.0), "counts of 0.1": (1.0, 0.1)}
 """Shapes and means of Gamma distributions of predicted counts."""
 DISPERSIONS = (1.0, 1.5, 3.0)
-SETTINGS = [(what, dispersion) for what in MEANS for dispersion in DISPERSIONS] + [("events of 1 %", 1.0)]
+SETTINGS = [(what, dispersion) for what in MEANS for dispersion in DISPERSIONS]
+SETTINGS += [("events of 1 %", 1.0), ("times of events", 1.0)]
 
 
 class Counts(ct.Poisson):
@@ -32,19 +34,26 @@ class Counts(ct.Poisson):
 
 
 def data(what, dispersion, n, ratio, rng):
-    """Predictions, true means, which are the predicted ones times a ratio, and outcomes.
+    """Predictions with outcomes, true means, which are the predicted ones times a ratio, and an order of alike ones.
 
-    Counts have a variance of so many times their means, which Poisson predictions do not know.
+    Counts have a variance of so many times their means, which Poisson predictions do not know. Of times of events, half
+    of them censored, the means are hazards while rows are observed.
     """
+    if what == "times of events":
+        rate, end = rng.uniform(0.4, 1.2, n), rng.exponential(1.2, n)
+        time = rng.exponential(1.0 / (ratio * rate))
+        times = ct.Censored(np.minimum(time, end), time <= end)
+        sample = as_sample(*censored_pit_values(ct.Gamma(np.ones(n), 1.0 / rate), times, rng=rng))
+        return sample, ratio * rate * times.time, 1.0 / rate
     if what == "events of 1 %":
         p = np.clip(rng.beta(1.0, 99.0, n), 1e-6, 0.7)
-        return ct.Bernoulli(p), ratio * p, (rng.random(n) < ratio * p).astype(int)
+        return as_sample(ct.Bernoulli(p), (rng.random(n) < ratio * p).astype(int)), ratio * p, p
     shape, mean = MEANS[what]
     p = rng.gamma(shape, mean / shape, n) + 1e-6
     rates = ratio * p
     if dispersion > 1.0:
         rates = rng.gamma(ratio * p / (dispersion - 1.0), dispersion - 1.0)
-    return Counts(p), ratio * p, rng.poisson(rates)
+    return as_sample(Counts(p), rng.poisson(rates)), ratio * p, p
 
 
 def groups(n, rng):
@@ -57,18 +66,15 @@ def groups(n, rng):
 
 def holds(what, dispersion, n, ratio, rng):
     """Whether the interval of the total count, those of all groups, and that of the error hold what is true."""
-    law, truth, y = data(what, dispersion, n, ratio, rng)
-    sample, some = as_sample(law, y), groups(n, rng)
-    measures = measures_of(sample)
+    sample, truth, order = data(what, dispersion, n, ratio, rng)
+    measures, some = measures_of(sample), groups(n, rng)
     whole = next((one for one in measures if one.is_number), measures[0])
-    claimed = law.mean if whole.is_number else law.to_array()
-    scale = 1.0 if whole.is_number else 1.0 / n
-    shares = Shares.of(sample, some).of_groups
+    shares, claimed = Shares.of(sample, some).of_groups, truth / ratio
     of_groups = [truth[rows].sum() * (1.0 if whole.is_number else 1.0 / rows.size) for rows in some.rows]
-    bins = (FIFTIETHS if "fiftieths" in whole.gap.method else TENTHS).assign(np.asarray(claimed)[:, None])
+    bins = (FIFTIETHS if "fiftieths" in whole.gap.method else TENTHS).assign(order[:, None])
     gap = np.abs(np.bincount(bins, truth - claimed)).sum() / (claimed.sum() if whole.is_number else n)
     return (
-        not whole.interval.excludes(scale * truth.sum()),
+        not whole.interval.excludes(truth.sum() * (1.0 if whole.is_number else 1.0 / n)),
         all(not one[2].excludes(value) for one, value in zip(shares, of_groups, strict=True)),
         not whole.gap.excludes(gap),
     )
