@@ -414,7 +414,7 @@ def test_classes_of_ready_predictions():
 CONSTRUCTORS = {
     "Ensemble of transposed members": (
         lambda: ct.Ensemble(np.zeros((5, 40))).check_targets(np.zeros(40)),
-        "targets: got 40 values, wanted 5, ... pass numpy.swapaxes(members, 0, 1)",
+        "targets: got shape (40,), wanted (5,), ... pass numpy.moveaxis(members, 0, 1) if the first",
     ),
     "Categorical of a vector": (lambda: ct.Categorical(P1), "got shape (40,), wanted 2 dimensions"),
     "Categorical 3-D": (lambda: ct.Categorical(P[None]), "got shape (1, 40, 3), wanted 2 dimensions"),

@@ -127,6 +127,22 @@ def member_dimension(data: Any) -> Any:
     return names[0] if names and len(data.dims) > 1 else None
 
 
+def with_members_second(data: Any) -> Any:
+    """Data with named dimensions with that of members as the second one; others as given."""
+    if not is_data_array(data) or (members := member_dimension(data)) is None:
+        return data
+    first, *others = (name for name in data.dims if name != members)
+    return data.transpose(first, members, *others)
+
+
+def members_elsewhere(shape: tuple[int, ...], wanted: tuple[int, ...], name: str, members: str = "members") -> str:
+    """Advice where another axis than the second is that of members: without it the shape is that of the targets."""
+    for axis, called in ((0, "first"), (2, "last")):
+        if axis < len(shape) and shape[:axis] + shape[axis + 1 :] == wanted:
+            return f"; pass numpy.moveaxis({name}, {axis}, 1) if the {called} axis is that of the {members}"
+    return ""
+
+
 def index_of(data: Any) -> Any:
     """Labels of the rows of an object of pandas or xarray, or of predictions that are made of some; None without."""
     if type(data).__module__.startswith("narwhals."):
@@ -281,9 +297,10 @@ def _as_given(data: ArrayLike, name: str) -> Array:
     try:
         array = np.asarray(data)
     except ValueError:
+        advice = " (concatenate batches first; where a row has fewer choices, fill it up with probabilities of 0)"
+        are_classes = name in ("predictions", "probabilities")
         raise ValueError(
-            f"{name}: got rows of different lengths, wanted a rectangular array (concatenate batches first; "
-            "where a row has fewer choices, fill it up with probabilities of 0)"
+            f"{name}: got rows of different lengths, wanted a rectangular array{advice * are_classes}"
         ) from None
     if array.dtype.kind in "US" and isinstance(data, (list, tuple)) and not all(map(_is_text, data)):
         # numpy makes texts of numbers and of missing values, "1" of 1 and "nan" of nan.

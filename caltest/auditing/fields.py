@@ -1,6 +1,6 @@
 """What an audit says beside its sections to readers of one field."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -113,7 +113,7 @@ def of_posteriors(data: Data, result: CalibrationTestResult) -> Section:
 
 
 def of_survival(data: Data, result: CalibrationTestResult) -> Section:
-    """Risks at the median time in groups, D- and A-calibration."""
+    """Risks at the median time in groups, D- and A-calibration, whose exact p-values are the same."""
     from caltest import fields
 
     if data.survival is None:
@@ -125,24 +125,20 @@ def of_survival(data: Data, result: CalibrationTestResult) -> Section:
     def in_groups() -> Section:
         found = fields.one_calibration(laws, targets, at, n_groups=groups, **data.settings)
         section = _of_result(found, "observed and predicted risks in groups", "the risks in groups")
-        facts = {
-            "p-value": _pvalues(found, "exact", "as published"),
-            "O:E ratio": in_cell(found.ratio),
-            **section.facts,
-        }
+        facts = {"p-value": _pvalues(found), "O:E ratio": in_cell(found.ratio), **section.facts}
         answer = f"At {at:.3g}, the median time: {section.answer[0].lower()}{section.answer[1:]}"
         return replace(section, answer=answer, facts=facts)
 
-    def in_bins(test: Callable[..., Any], kinds: Sequence[str]) -> Section:
+    def in_bins(test: Callable[..., Any], looked_at: str = "") -> Section:
         found = test(laws, targets, **data.settings)
-        words, looked_at = f"{found.method}: shares of times in bins of F(time)", found.method * ("exact" in kinds)
-        return _of_result(found, words, looked_at, answer=f"p {_pvalues(found, *kinds)}")
+        words = f"{found.method}: shares of times in bins of F(time)"
+        return _of_result(found, words, looked_at, answer=f"p {_pvalues(found)}")
 
     return _joined(
         {
             "One-calibration": in_groups,
-            "D-calibration": partial(in_bins, fields.d_calibration, ["exact", "as published"]),
-            "A-calibration": partial(in_bins, fields.a_calibration, ["as published"]),
+            "D-calibration": partial(in_bins, fields.d_calibration, "D-calibration"),
+            "A-calibration": partial(in_bins, fields.a_calibration),
         }
     )
 
@@ -212,10 +208,9 @@ def _notes(found: Any) -> dict[str, str]:
     return {"Notes": "; ".join(found.notes)} if found.notes else {}
 
 
-def _pvalues(found: Any, *kinds: str) -> str:
-    """The p-values of a result of these kinds."""
-    pvalues = {"exact": found.pvalue, "as published": found.approximate}
-    return ", ".join(f"{format_pvalue(pvalues[kind])} ({kind})" for kind in kinds)
+def _pvalues(found: Any) -> str:
+    """Both p-values of a result."""
+    return f"{format_pvalue(found.pvalue)} (exact), {format_pvalue(found.approximate)} (as published)"
 
 
 FIELDS: dict[str, tuple[str, Make]] = {

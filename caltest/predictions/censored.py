@@ -78,10 +78,12 @@ class Censored(OwnErrstate):
     def __post_init__(self) -> None:
         times, events = in_one_order((self.time, self.event), ("time", "event"))
         time = real_array(times, "time", 1)
+        event = column(events.array("event"))
+        if np.isin(time, (0, 1)).all() and event.dtype.kind in "iuf" and not np.isin(event, (0, 1, 2)).all():
+            raise ValueError("time: got 0 and 1 only, as events are; the arguments are swapped, pass the times first")
         refuse_rows(time < 0, time, "time", "positive times")
         refuse_rows(time == 0, time, "time", "positive times; in whole units, 0 is within the first: pass 0.5")
         wanted = "1 where the event was seen, 0 where it was not; competing risks are not covered"
-        event = column(events.array("event"))
         if event.dtype.kind in "US":
             first, said = str(event.flat[0]), said_to_occur(event.ravel().tolist())
             if said is None:
@@ -192,10 +194,12 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
 
 def note_on_draws(laws: Predictions, targets: Censored) -> str:
     """What is tested of the times, and what it assumes."""
-    note = (
-        f"{targets.n_censored} of {len(targets)} times are censored, which is taken to be independent of the event "
-        "given the prediction; what is tested is F(time), for a censored time a random number between F(time) and 1"
-    )
+    note = "no time is censored, and what is tested is F(time)"
+    if targets.n_censored:
+        note = (
+            f"{targets.n_censored} of {len(targets)} times are censored, which is taken to be independent of the event "
+            "given the prediction; what is tested is F(time), for a censored time a random number between F(time) and 1"
+        )
     if laws.longest < inf:
         note += ", for an event one between F at the times of the curves before and after it"
     elif laws.finite is not None:

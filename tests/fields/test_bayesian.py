@@ -4,6 +4,7 @@ import json
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from printed import unfolded
 from samples import inference_data
@@ -238,6 +239,36 @@ def test_mappings_and_objects_of_arviz_are_the_same_as_arrays():
     assert posteriors_of(objects, named).draws.shape == (5, 2, 30, 3)
 
 
+def test_columns_of_data_frames_are_matched_by_their_names():
+    rng = np.random.default_rng(9)
+    draws, truths = rng.normal(size=(6, 20, 2)) * [1.0, 5.0], rng.normal(size=(6, 2)) * [1.0, 5.0]
+    table = pd.DataFrame(truths, columns=["a", "b"])
+    frames = [pd.DataFrame(one, columns=["a", "b"])[["b", "a"]] for one in draws]
+    named = {"b": pd.DataFrame(draws[..., 1]), "a": pd.DataFrame(draws[..., 0])}
+    found = [
+        simulation_based_calibration(some, true, n_resamples=19, rng=1).to_dict()
+        for some in (frames, named)
+        for true in (table, dict(table.items()))
+    ]
+    assert [row["name"] for row in found[0]["rows"]] == ["a", "b"]
+    assert found[1:] == found[:-1]
+    with pytest.raises(ValueError, match="got no 'c', wanted the names of truths; there are b, a"):
+        simulation_based_calibration(frames, table.rename(columns={"b": "c"}))
+    frames[2] = frames[2].rename(columns={"a": "c"})
+    with pytest.raises(ValueError, match="got columns b, c in simulation 2, wanted those of the first one, b, a"):
+        simulation_based_calibration(frames, table)
+
+
+def test_draws_are_known_by_the_name_of_their_dimension():
+    xr, rng = pytest.importorskip("xarray"), np.random.default_rng(9)
+    draws, truths = rng.normal(size=(6, 20, 2)), rng.normal(size=(6, 2))
+    wanted = simulation_based_calibration(draws, truths, n_resamples=19, rng=1).to_dict()
+    array = xr.DataArray(draws, dims=["simulation", "draw", "parameter"])
+    for dims in (array.dims, ("draw", "simulation", "parameter"), ("simulation", "parameter", "draw")):
+        found = simulation_based_calibration(array.transpose(*dims), truths, n_resamples=19, rng=1)
+        assert found.to_dict() == wanted
+
+
 def test_tensors():
     torch, rng = pytest.importorskip("torch"), np.random.default_rng(9)
     draws, truths = right(rng)
@@ -263,7 +294,8 @@ Z = np.zeros((4, 3, 2))
     ("draws", "truths", "settings", "words"),
     [
         (Z, np.zeros((4, 3)), {}, r"draws: got shape \(4, 3, 2\) with truths of shape \(4, 3\), wanted \(n, m, d\)"),
-        (Z, np.zeros((3, 2)), {}, r"draws.transpose\(1, 0, 2\)"),
+        (Z, np.zeros((3, 2)), {}, r"numpy.moveaxis\(draws, 0, 1\) if the first axis is that of the draws"),
+        (np.zeros((4, 2, 3)), np.zeros((4, 2)), {}, r"numpy.moveaxis\(draws, 2, 1\) if the last axis is that"),
         (np.zeros((4, 2)), Z, {}, r"got shape \(4, 2\) with .*; the arguments are swapped, pass the draws first"),
         (np.zeros(4), Z[..., 0], {}, "; the arguments are swapped, pass the draws first"),
         ({"a": np.zeros((4, 2))}, {"a": Z}, {}, "; the arguments are swapped, pass the draws first"),

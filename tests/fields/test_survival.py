@@ -227,6 +227,7 @@ def test_wrong_rates_are_found():
         (lambda: d_calibration(LEVELS, TIMES, n_bins=1), "n_bins"),
         (lambda: a_calibration(0.001 * LEVELS, TIMES), "expected events, wanted at least 5"),
         (lambda: Censored([0.0, 1.0], [1, 1]), "positive times"),
+        (lambda: Censored([0, 1, 1], [2.0, 3.5, 1.0]), "0 and 1 only.*; the arguments are swapped, pass the times"),
     ],
 )
 def test_bad_input(call, message):

@@ -275,6 +275,8 @@ def test_missing_values():
     outcomes[7] = np.nan
     with pytest.raises(ValueError, match=r"missing member at date 3 \(2 cases in all\)"):
         weather.rank_histogram(members, outcomes)
+    with pytest.raises(ValueError, match=r"missing outcome at date 3 \(1 case in all\)"):
+        weather.rank_histogram(members[4:], outcomes[4:])
     result = weather.rank_histogram(members, outcomes, missing="drop", rng=1)
     assert (result.n, result.rows[0].n) == (48, 48)
     assert result.notes == ("2 of 50 cases had a missing value and were left out",)
@@ -295,8 +297,10 @@ def test_missing_values():
         (np.zeros((5, 4)), np.zeros(5), {"horizon": 3}, "got 5 dates, wanted at least 6 for a horizon of 3"),
         (np.zeros((5, 4)), np.zeros(4), {}, r"targets: got shape \(4,\), wanted \(5,\)"),
         (np.zeros(5), np.zeros(5), {}, r"got shape \(5,\), wanted \(n, m\)"),
-        ([[1.0, 2.0], [1.0]], [1.0, 2.0], {}, "as many members at each date"),
-        (np.full((5, 4), np.inf), np.zeros(5), {}, "infinite"),
+        ([[1.0, 2.0], [1.0]], [1.0, 2.0], {}, "rectangular array; wanted as many members at each date"),
+        (np.where(np.arange(20) == 9, np.inf, 0.0).reshape(5, 4), np.zeros(5), {}, "infinite value at date 2, wanted"),
+        (np.zeros((4, 5)), np.zeros(5), {}, r"numpy.moveaxis\(predictions, 0, 1\) if the first axis is that"),
+        (np.zeros((5, 2, 4)), np.zeros((5, 2)), {}, r"numpy.moveaxis\(predictions, 2, 1\) if the last axis is that of"),
         (np.zeros((5, 4)), np.zeros(5), {"ties": "none"}, "ties"),
         (np.zeros((5, 4)), np.zeros(5), {"missing": "keep"}, "missing"),
         (np.zeros((5, 4)), np.zeros(5), {"prerank": "average"}, "at least 2 stations"),
@@ -606,6 +610,10 @@ def test_members_that_a_lead_time_never_has_are_named():
     outcomes = xr.DataArray(values[..., 5], {"lead": [1, 2]}, ["lead", "time"])
     with pytest.raises(ValueError, match="no complete case of lead 2: member 4 is never given there, pass lead times"):
         weather.rank_histogram(forecasts, outcomes, missing="drop")
+    with pytest.raises(ValueError, match=r"no complete case: member 4 is never given, leave it out$"):
+        weather.rank_histogram(values[1, :, :5], values[1, :, 5], missing="drop")
+    with pytest.raises(ValueError, match=r"no complete case: member 4 is never given, leave it out$"):
+        weather.rank_histogram(forecasts[1], outcomes[1], missing="drop")
 
 
 def test_a_lead_time_that_is_rejected_has_a_reason_and_the_sentence_says_which_it_is():

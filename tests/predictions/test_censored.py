@@ -193,7 +193,9 @@ def test_the_default_test_takes_censored_times():
     with pvalues_only():
         again = ct.calibration_test(ct.LogNormal(mean, 1.0), times, n_resamples=99, rng=right.seed)
     assert right.pvalue == again.pvalue
-    assert f"{times.n_censored} of 300 times are censored" in right.notes[0]
+    assert f"{times.n_censored} of 300 times are censored, which is taken to be independent" in right.notes[0]
+    seen = ct.calibration_test(ct.LogNormal(mean, 1.0), Censored(times.time, np.ones(300)), n_resamples=19, rng=1)
+    assert "; no time is censored, and what is tested is F(time)" in f"; {seen.notes[0]}"
     narrow = ct.calibration_test(ct.LogNormal(mean, 0.6), times, n_resamples=99, rng=1)
     assert (narrow.pvalue, narrow.finding.kind) == (0.01, "scale")
     assert narrow.finding.estimate == pytest.approx(1 / 0.6, rel=0.15)

@@ -284,11 +284,11 @@ def simulation_based_calibration(
     ----------
     draws
         (n, m, d) array-like, m draws of d parameters in n simulations, (n, m) for one parameter, such as samples of
-        sbi stacked, or an ``Ensemble`` of them; a mapping from names to (n, m, ...) numbers; or a list of n objects of
-        ArviZ with a ``posterior`` (InferenceData, DataTree).
+        sbi stacked, or an ``Ensemble`` of them; a mapping from names to (n, m, ...) numbers; or a list of n data frames
+        with a column for each parameter, or of n objects of ArviZ with a ``posterior`` (InferenceData, DataTree).
     truths
-        The parameters that made the data: (n, d) or (n,); for draws with names a mapping to (n, ...), or a list of n
-        mappings. Its names choose the parameters that are tested.
+        The parameters that made the data: (n, d) or (n,); for draws with names a mapping to (n, ...), a list of n
+        mappings, or a data frame. Its names choose the parameters that are tested.
     quantities
         Test quantities: functions from parameters and data of one simulation to one number for each row. Parameters are
         (m + 1, d) numbers, for draws with names a dictionary of (m + 1,) numbers by the names of the table. The

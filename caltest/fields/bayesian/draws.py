@@ -6,9 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.arrays import to_array
+from caltest._basics.arrays import is_data_array, members_elsewhere, to_array, with_members_second
 from caltest._basics.numerics import ArrayLike, FloatArray
 from caltest._validation import finite_array
+from caltest._validation.column_names import names_of_columns
 
 CLEAR, LAGS = 5.0, 200
 """Standard errors by which the first autocorrelation counts as positive, and lags that are looked at."""
@@ -115,9 +116,20 @@ def _autocorrelation_time(x: FloatArray) -> float:
 
 
 def posteriors_of(draws: Any, truths: Any) -> Posteriors:
-    """From arrays, mappings of names to arrays, or one object of ArviZ or dictionary for each simulation."""
+    """From arrays, mappings of names to arrays, or one object of ArviZ or data frame for each simulation."""
     if isinstance(truths, Sequence) and truths and isinstance(truths[0], Mapping):
         truths = {name: np.stack([np.asarray(one[name]) for one in truths]) for name in truths[0]}
+    if hasattr(truths, "columns") and (isinstance(draws, Mapping) or _are_tables(draws) or _is_arviz(draws)):
+        truths = dict(zip(names_of_columns(truths), _numbers(truths, "truths").T, strict=True))
+    if isinstance(truths, Mapping) and _are_tables(draws):
+        tables = [dict(zip(names_of_columns(one), np.asarray(one).T, strict=True)) for one in draws]
+        others = next((i for i, one in enumerate(tables) if set(one) != set(tables[0])), None)
+        if others is not None:
+            raise ValueError(
+                f"draws: got columns {', '.join(tables[others])} in simulation {others}, wanted those of the first "
+                f"one, {', '.join(tables[0])}"
+            )
+        draws = {name: [one[name] for one in tables] for name in tables[0]}
     if not isinstance(truths, Mapping):
         if _is_arviz(truths) or hasattr(truths, "members"):
             raise TypeError(f"truths: got posteriors{SWAPPED}")
@@ -140,17 +152,23 @@ def _are_swapped(draws: FloatArray, truths: FloatArray) -> bool:
     return truths.ndim == draws.ndim + 1 and truths.shape[:1] + truths.shape[2:] == draws.shape
 
 
+def _are_tables(draws: Any) -> bool:
+    """Whether they are data frames with names of columns, one for each simulation."""
+    return isinstance(draws, Sequence) and bool(draws) and all(hasattr(one, "columns") for one in draws)
+
+
 def _is_arviz(draws: Any) -> bool:
     return isinstance(draws, Sequence) and bool(draws) and hasattr(draws[0], "posterior")
 
 
 def _of_arrays(draws: ArrayLike, truths: ArrayLike) -> Posteriors:
+    if is_data_array(draws) and "chain" not in draws.dims:
+        draws = with_members_second(draws)
     values, true = _numbers(draws, "draws"), _numbers(truths, "truths")
     if true.ndim == 1:
         true, values = true[:, None], values[..., None] if values.ndim == 2 else values
     if true.ndim != 2 or values.ndim != 3 or 0 in values.shape or true.shape != (len(values), values.shape[2]):
-        turned = values.ndim == 3 and true.shape == values.shape[1:]
-        advice = "; draws.transpose(1, 0, 2) has this order" * turned + SWAPPED * _are_swapped(values, true)
+        advice = members_elsewhere(values.shape, true.shape, "draws", "draws") + SWAPPED * _are_swapped(values, true)
         advice += JOIN * (values.ndim == 4 and values.shape[:1] + values.shape[3:] == true.shape)
         raise ValueError(
             f"draws: got shape {values.shape} with truths of shape {true.shape}, wanted (n, m, d) numbers, m draws of "

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.arrays import Table, are_times, index_of, member_dimension, order_of, to_array
+from caltest._basics.arrays import Table, are_times, index_of, member_dimension, members_elsewhere, order_of, to_array
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray
 from caltest._results.report import counted
 from caltest._validation import one_of, whole_number
@@ -61,31 +61,39 @@ def forecasts_of(predictions: Any, targets: Any, horizon: Any, missing: str) -> 
     given = ~np.isnan(pools).any(axis=-1)
     count = int((~given).sum())
     if count and missing == "refuse":
-        lead, date, station = (int(i) for i in np.argwhere(~given)[0])
-        lacking = "outcome" if np.isnan(outcomes[lead, date, station]) else "member"
-        of_lead = f", lead {names[lead]}" if names[lead] else ""
-        of_station = f", station {station}" if pools.shape[2] > 1 else ""
+        lacking = "outcome" if np.isnan(outcomes[~given][0]) else "member"
         raise ValueError(
-            f"predictions and targets: got a missing {lacking} at date {date}{of_lead}{of_station} ({count} cases in "
+            f"predictions and targets: got a missing {lacking} {_first(~given, names)} ({counted(count, 'case')} in "
             'all), wanted complete cases; missing="drop" leaves such cases out, if whether one is missing does not '
             "depend on which of its values is the outcome; where some member is missing at most dates, drop the member"
         )
     if not given.any(axis=(1, 2)).all():
         lead = int(given.any(axis=(1, 2)).argmin())
         never = np.flatnonzero(np.isnan(members[lead]).all(axis=(0, 1)))
-        why = "".join(
-            f": member {member} is never given there, pass lead times with the same members together, such as "
-            'predictions.sel(lead=...).dropna("member", how="all")'
-            for member in never[:1]
-        )
+        advice = ", leave it out"
+        if len(names) > 1:
+            advice = (
+                " there, pass lead times with the same members together, such as "
+                'predictions.sel(lead=...).dropna("member", how="all")'
+            )
+        why = f": member {never[0]} is never given{advice}" if never.size else ""
         of_lead = f" of lead {names[lead]}" * bool(names[lead])
         raise ValueError(f"predictions and targets: got no complete case{of_lead}{why}")
-    if np.isinf(pools).any():
-        raise ValueError("predictions and targets: got an infinite value, wanted finite numbers")
+    if (infinite := np.isinf(pools).any(axis=-1)).any():
+        raise ValueError(
+            f"predictions and targets: got an infinite value {_first(infinite, names)}, wanted finite numbers"
+        )
     notes = [f"{count} of {given.size} cases had a missing value and were left out"] if count else []
     notes += _misread(pools[given])
     horizons = inferred if horizon is None else (whole_number("horizon", horizon, 1),) * len(names)
     return Forecasts(names, np.where(given[..., None], pools, 0.0), given, horizons, tuple(notes))
+
+
+def _first(cases: BoolArray, names: tuple[str, ...]) -> str:
+    """Where the first of some cases (L, T, S) is, in words."""
+    lead, date, station = (int(i) for i in np.argwhere(cases)[0])
+    of_lead = f", lead {names[lead]}" if names[lead] else ""
+    return f"at date {date}{of_lead}{f', station {station}' if cases.shape[2] > 1 else ''}"
 
 
 def _misread(pools: FloatArray) -> list[str]:
@@ -122,7 +130,10 @@ def _positional(predictions: ArrayLike, targets: ArrayLike) -> Read:
         )
     wanted = members.shape[:1] + members.shape[2:]
     if outcomes.shape != wanted:
-        raise ValueError(f"targets: got shape {outcomes.shape}, wanted {wanted}, the outcomes of the predictions")
+        advice = members_elsewhere(members.shape, outcomes.shape, "predictions")
+        raise ValueError(
+            f"targets: got shape {outcomes.shape}, wanted {wanted}, the outcomes of the predictions{advice}"
+        )
     times = order_of(targets, predictions).index
     if are_times(times):
         rows = np.argsort(times, kind="stable")
@@ -136,7 +147,7 @@ def _numbers(data: ArrayLike, name: str) -> FloatArray:
     try:
         if isinstance(data, np.ma.MaskedArray) and data.dtype.kind in "buif":
             data = np.ma.filled(data.astype(np.float64), np.nan)
-        array: Array = to_array(data, name)
+        array: Array = to_array(data, "members" if name == "predictions" else name)
         if array.dtype.kind in "buif":
             return array.astype(np.float64)
     except ValueError as error:

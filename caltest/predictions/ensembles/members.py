@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from caltest._basics.arrays import is_data_array, member_dimension, to_array
+from caltest._basics.arrays import is_data_array, members_elsewhere, to_array, with_members_second
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._loops.steps import squared_gaps
 from caltest._validation import finite_array, real_targets
@@ -83,11 +83,10 @@ class Members(Predictions):
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         array = to_array(targets, name)
-        if array.ndim and array.shape[0] == self.n_members != len(self):
-            raise ValueError(
-                f"{name}: got {array.shape[0]} values, wanted {len(self)}, one per prediction; there are as many "
-                "members as values: pass numpy.swapaxes(members, 0, 1) if the first axis is that of the members"
-            )
+        shape = self.members.shape
+        wanted = shape[:1] + shape[2:]
+        if array.shape != wanted and (advice := members_elsewhere(shape, array.shape, "members")):
+            raise ValueError(f"{name}: got shape {array.shape}, wanted {wanted}, one outcome per prediction{advice}")
         return real_targets(array, len(self), name, self.dimension if self._is_vector else None)
 
     def check_compatible(self, other: Predictions, name: str) -> None:
@@ -228,9 +227,7 @@ def checked_members(members: ArrayLike) -> FloatArray:
             "members: got dimensions chain and draw, wanted one dimension of members; pass "
             'members.stack(member=("chain", "draw"))'
         )
-    if is_data_array(members) and (own := member_dimension(members)) is not None:
-        dims = [name for name in members.dims if name != own]
-        members = members.transpose(*dims[:1], own, *dims[1:])
+    members = with_members_second(members)
     refuse_quantiles(names_of_columns(members), "members", "members")
     data = members.to_numpy() if hasattr(members, "to_numpy") else members
     rows = list(data) if isinstance(data, np.ndarray) and data.dtype == object and data.ndim == 1 else data
