@@ -15,6 +15,9 @@ def _probability(value: float) -> float:
     return min(1.0, max(0.0, float(value)))
 
 
+TIED = 1e-9
+"""P-values that differ by less, relatively, are the same but for rounding."""
+
 CERTAIN_ABOVE_0, CERTAIN_RANGE = 0.15, 0.3
 """The largest absolute value, and the range, are larger than this with a probability that differs from 1 by < 1e-16."""
 
@@ -144,6 +147,19 @@ def _without_ends(start: int, law: FloatArray) -> tuple[int, FloatArray]:
         return start, law
     places = np.flatnonzero(law > SMALLEST)
     return start + int(places[0]), law[places[0] : places[-1] + 1]
+
+
+def two_sided(law: FloatArray) -> FloatArray:
+    """P-value of each number of events of a law (n + 1,): how probable those with as small a tail are."""
+    tails = np.minimum(np.cumsum(law), np.cumsum(law[::-1])[::-1])
+    return share_up_to(tails, tails, law)
+
+
+def share_up_to(limits: FloatArray, values: FloatArray, law: FloatArray) -> FloatArray:
+    """Probability that a value is at most each of some limits."""
+    order = np.argsort(values)
+    sums = np.append(0.0, np.cumsum(law[order]))
+    return np.asarray(np.minimum(1.0, sums[np.searchsorted(values[order], limits * (1.0 + TIED), side="right")]))
 
 
 def clopper_pearson(count: float, n: float, level: float) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """Clinical validation: numbers of R and statsmodels, exact p-values and bands, decisions, sample sizes, bad input."""
 
 import dataclasses
+import itertools
 import shutil
 import subprocess
 from functools import cache
@@ -320,7 +321,9 @@ def test_outcomes_that_are_all_alike_have_measures(event, curve):
     assert found["O:E ratio"].value == pytest.approx(200 * event / risks.sum())
     assert found["ICI"].value == pytest.approx(np.abs(event - risks).mean())
     assert found["ICI"].interval is None
-    assert found["O:E ratio"].pvalue == found["ICI"].pvalue * 2 == pytest.approx(2 / 40)
+    tail = np.prod(risks if event else 1.0 - risks)
+    assert tail * (1.0 - 1e-9) <= found["O:E ratio"].pvalue <= tail * (2.0 + 1e-9)
+    assert found["ICI"].pvalue == pytest.approx(1 / 40)
     assert np.array(found.curve.frequency) == pytest.approx(event)
     assert "do not exist for" in unfolded(found)
     decisions = clinical.decision_curve(risks, np.full(200, event), [0.2], n_resamples=39, rng=1)
@@ -336,11 +339,33 @@ def test_certain_risks_have_what_exists(risk):
     assert "rounded" not in " ".join(found.notes)
 
 
+@pytest.mark.parametrize("certain", [0, 1])
+def test_numbers_of_events_have_the_poisson_binomial_law(certain):
+    """By all outcomes: O:E of all rows, and calibration in the large given that some of the others have the event."""
+    p, y = np.array([0.1, 0.3, 0.25, 0.6, 0.05, 0.5, 0.45, 0.2]), np.array([1, 1, 1, 1, 0, 0, 1, 0])
+    risks, events = np.append(p, np.ones(certain)), np.append(y, np.ones(certain, dtype=int))
+    found = clinical.validate(risks, events, n_resamples=19, rng=1)
+    law = np.zeros(9)
+    for outcome in itertools.product([0, 1], repeat=8):
+        law[sum(outcome)] += np.prod(np.where(outcome, p, 1 - p))
+    given = np.where(np.isin(np.arange(9), (0, 8)), 0.0, law) / law[1:8].sum()
+    for name, of_law in (("O:E ratio", law), ("calibration in the large", given)):
+        tails = np.minimum(np.cumsum(of_law), np.cumsum(of_law[::-1])[::-1])
+        pvalues = np.array([of_law[tails <= one + 1e-12].sum() for one in tails])
+        usual = np.flatnonzero(pvalues > 0.05)[[0, -1]]
+        ends = (usual + certain) / risks.sum() if name == "O:E ratio" else [shift(p, k / 8) for k in usual]
+        assert found[name].pvalue == pytest.approx(pvalues[y.sum()], rel=1e-9)
+        assert found[name].usual == pytest.approx(tuple(ends), rel=1e-9)
+    whole = clinical.validate_by_group(risks, events, np.ones(8 + certain)).rows[0]
+    assert found["O:E ratio"].pvalue == pytest.approx(whole.pvalue, rel=1e-9)
+    assert found["O:E ratio"].usual == pytest.approx(whole.usual, rel=1e-9)
+
+
 def test_risks_that_hardly_ever_give_events_leave_measures_out():
     found = clinical.validate(np.full(30, 1e-7), np.arange(30) == 3, n_resamples=99, rng=1)
     assert [one.name for one in found.rows] == ["O:E ratio", "ICI", "E50", "E90", "Emax"]
     assert "have no p-value" in found.notes[-1]
-    assert found["O:E ratio"].pvalue == pytest.approx(0.02)
+    assert found["O:E ratio"].pvalue == pytest.approx(-np.expm1(30 * np.log1p(-1e-7)), rel=1e-9)
 
 
 def test_local_regressions_stay_below_1():

@@ -9,7 +9,7 @@ import numpy as np
 from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, never_falling
-from caltest._laws import clopper_pearson, law_of_count
+from caltest._laws import clopper_pearson, law_of_count, share_up_to, two_sided
 from caltest._results.report import at_level, counted, format_pvalue, in_cell, listed, pvalue_phrase
 from caltest._results.tables import AdjustedRows, Bar, Page, Table, sharper
 from caltest._results.values import CLOPPER_PEARSON, ConfidenceInterval, Entry, Stored
@@ -20,9 +20,6 @@ from caltest.estimators.classical.base import name_of_event, probability_of_even
 from caltest.estimators.classical.cox import cox_calibration
 from caltest.fields.clinical.validation import shift
 from caltest.predictions.inputs.convert import as_sample
-
-TIED = 1e-9
-"""P-values that differ by less, relatively, are the same but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +220,7 @@ def validate_by_group(
             got = "without a case" if rows.size == 0 else "in which all risks are 0, so that there is no O:E ratio"
             raise ValueError(f"groups: got {name!r} {got}; leave it out, or merge it with another")
     laws = [law_of_count(p[rows]) for rows in members.rows]
-    possible = [_two_sided(law) for law in laws]
+    possible = [two_sided(law) for law in laws]
     pvalues = np.array([one[int(y[rows].sum())] for one, rows in zip(possible, members.rows, strict=True)])
     adjusted = _step_down(pvalues, possible, laws)
     usual = _usual(np.lexsort((pvalues, adjusted)), adjusted, possible, laws, 1.0 - level)
@@ -255,23 +252,10 @@ def _row(
     return GroupValidation(name, y.size, events, expected, *measures, pvalue, adjusted), reason
 
 
-def _two_sided(law: FloatArray) -> FloatArray:
-    """P-value of each number of events of a law (n + 1,): how probable those with as small a tail are."""
-    tails = np.minimum(np.cumsum(law), np.cumsum(law[::-1])[::-1])
-    return _share_up_to(tails, tails, law)
-
-
-def _share_up_to(limits: FloatArray, values: FloatArray, law: FloatArray) -> FloatArray:
-    """Probability that a value is at most each of some limits."""
-    order = np.argsort(values)
-    sums = np.append(0.0, np.cumsum(law[order]))
-    return np.asarray(np.minimum(1.0, sums[np.searchsorted(values[order], limits * (1.0 + TIED), side="right")]))
-
-
 def _step_down(pvalues: FloatArray, possible: Sequence[FloatArray], laws: Sequence[FloatArray]) -> FloatArray:
     """Adjusted p-values (G,): probabilities, summed over groups that are left, of p-values that are as small."""
     order = np.argsort(pvalues, kind="stable")
-    as_small = np.array([_share_up_to(pvalues[order], possible[j], laws[j]) for j in order])
+    as_small = np.array([share_up_to(pvalues[order], possible[j], laws[j]) for j in order])
     left = np.cumsum(as_small[::-1], axis=0)[::-1].diagonal()
     return np.minimum(never_falling(left, order), 1.0)
 
@@ -288,7 +272,7 @@ def _usual(
         if place <= rejected:
             left = order[place:]
             values, masses = (np.concatenate([some[j] for j in left]) for some in (possible, laws))
-            kept = values[_share_up_to(values, values, masses) > alpha].min()
+            kept = values[share_up_to(values, values, masses) > alpha].min()
         inside = np.flatnonzero(possible[g] >= kept)
         ends[g] = inside[0], inside[-1]
     return ends

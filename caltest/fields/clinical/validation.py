@@ -20,7 +20,7 @@ from caltest._basics.numerics import (
     seed_of,
 )
 from caltest._basics.threads import progress_bars
-from caltest._laws import clopper_pearson
+from caltest._laws import clopper_pearson, law_of_count, two_sided
 from caltest._results.values import CLOPPER_PEARSON, ConfidenceInterval
 from caltest._validation import fraction, one_of, switch, whole_number
 from caltest.estimators.classical.base import name_of_event, probability_of_event
@@ -143,20 +143,22 @@ def validate(
     ``sum y = sum expit(a + logit p)``; the slope b is that of ``logit P(Y = 1) = a + b logit p``. With the curve c, the
     ICI is the mean of ``|c(p) - p|``, E50 and E90 are quantiles and Emax is the largest.
 
-    All p-values come from the same redraws and are exact, each on its own, two-sided for the first four (twice the
-    smaller tail). Data without events, or with nothing else, are data like others: the curve is 0 or 1 for all risks
-    between, but calibration in the large, slope and c do not exist there, and their p-values are exact given that they
-    do. Errors of curves are never 0: compare them with the range of calibrated models. Interval of O:E: that of Clopper
-    and Pearson for the mean of independent events, whose coverage is at least nominal; of calibration in the large: the
-    a that give its ends, for the a of the mean true risk, whatever the slope is; of the slope: normal limit; of c:
-    DeLong's on the logit scale, or Newcombe's score interval (method 5) for fewer than 10 events or cases without; of
-    errors of the curve: those of all curves within a band that a bootstrap from the curve gives, from 0 on where the
-    error is not rejected, which is conservative, but for Emax, if at least 5 events and 5 cases without happened and
-    were expected. Outcomes are independent given the risks, which were not fitted to them. Risks of 0 and 1 are left
-    out of regressions. Time O(n B).
+    Ranges and p-values of O:E and of calibration in the large are those of the Poisson-binomial law of the number of
+    events: a p-value is the probability of all numbers whose smaller tail is as small. The others come from the same
+    redraws. All are exact, each on its own, two-sided for slope and c (twice the smaller tail). Data without events, or
+    with nothing else, are data like others: the curve is 0 or 1 for all risks between, but calibration in the large,
+    slope and c do not exist there, and their p-values are exact given that they do. Errors of curves are never 0:
+    compare them with the range of calibrated models. Interval of O:E: that of Clopper and Pearson for the mean of
+    independent events, whose coverage is at least nominal; of calibration in the large: the a that give its ends, for
+    the a of the mean true risk, whatever the slope is; of the slope: normal limit; of c: DeLong's on the logit scale,
+    or Newcombe's score interval (method 5) for fewer than 10 events or cases without; of errors of the curve: those of
+    all curves within a band that a bootstrap from the curve gives, from 0 on where the error is not rejected, which is
+    conservative, but for Emax, if at least 5 events and 5 cases without happened and were expected. Outcomes are
+    independent given the risks, which were not fitted to them. Risks of 0 and 1 are left out of regressions. Time O(n
+    B).
 
     Sources: Van Calster et al. 2019; Austin and Steyerberg 2019; Miller, Hui and Tierney 1991; Cleveland 1979; Newcombe
-    2006.
+    2006; Blaker 2000 for p-values of numbers of events.
 
     Examples
     --------
@@ -197,6 +199,7 @@ def validate(
         for i in range(len(NAMES))
         if np.isfinite(observed[i]) and exists[:, i].sum() >= FEWEST
     )
+    rows = tuple(_by_law(one, p, y, 1.0 - level) if one.name in NAMES[:2] else one for one in rows)
     notes += (*_notes_of_existence(p, y, exists), *_notes_of_rounding(p))
     return ClinicalValidation(
         rows=rows,
@@ -282,6 +285,19 @@ def shift(risks: FloatArray, mean: float) -> float:
 
     # With all log-odds at the smallest or at the largest one, the mean is too large or too small.
     return float(scipy.optimize.brentq(excess, centre - x.max() - 1e-6, centre - x.min() + 1e-6, xtol=1e-10))
+
+
+def _by_law(one: ClinicalMeasure, p: FloatArray, y: Array, alpha: float) -> ClinicalMeasure:
+    """O:E or calibration in the large, with range and p-value by the Poisson-binomial law of the number of events."""
+    kept = (p > 0.0) & (p < 1.0) if one.name == NAMES[1] else np.full(p.size, True)
+    law, events = law_of_count(p[kept]), int(y[kept].sum())
+    if one.name == NAMES[1]:
+        law[[0, -1]] = 0.0  # for those it does not exist
+        law /= law.sum()
+    possible = two_sided(law)
+    ends = np.flatnonzero((possible > alpha) & (law > 0.0))[[0, -1]].tolist()
+    low, high = (shift(p[kept], k / kept.sum()) if one.name == NAMES[1] else k / float(p.sum()) for k in ends)
+    return replace(one, usual=(low, high), pvalue=float(possible[events]))
 
 
 def _notes_of_existence(p: FloatArray, y: Array, exists: BoolArray) -> tuple[str, ...]:

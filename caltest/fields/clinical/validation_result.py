@@ -112,6 +112,7 @@ class ClinicalValidation(NamedRows[ClinicalMeasure], Stored):
     picture = "clinical_curve"
     citations = (
         "austin2019",
+        "blaker2000",
         "calster2019",
         "cleveland1979",
         "cox1958",
@@ -207,7 +208,8 @@ class ClinicalValidation(NamedRows[ClinicalMeasure], Stored):
         }
         what = {
             "Curve": "logistic regression on restricted cubic splines" if self.curve.method == "splines" else "loess",
-            "Null": f"outcomes redrawn from the risks, {self.n_resamples} redraws",
+            "Null": f"outcomes redrawn from the risks, {self.n_resamples} redraws; for O:E and calibration in the "
+            "large the Poisson-binomial law of the number of events",
             "Assumes": self.default_test.assumes,
             "Reproduce": f"rng={self.seed}",
         }
