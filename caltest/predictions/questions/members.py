@@ -42,7 +42,7 @@ def _far(members: FloatArray) -> tuple[str, ...]:
 
 
 def copied_members(predictions: Members, targets: Array) -> tuple[str, ...]:
-    """What to ask about members that occur several times in all rows, and about outcomes that are members."""
+    """What to ask about members that are copies in all rows, or one number, and about outcomes that are members."""
     rows = evenly_spaced(len(predictions), SOME)
     members, y = predictions.members[rows], np.asarray(targets[rows], dtype=np.float64)
     if members.ndim == 3:
@@ -57,7 +57,24 @@ def copied_members(predictions: Members, targets: Array) -> tuple[str, ...]:
         )
     if (members == y[:, None]).any(axis=1).all() and np.unique(members).size > CONTINUOUS * members.size:
         asked.append("every outcome is one of its members: are outcomes among them?")
+    if number := _still(predictions.members, np.asarray(targets, dtype=np.float64)):
+        asked.append(
+            f"in {number} of {len(predictions)} cases all members are one number, which no other case has: does the "
+            "sampler move?"
+        )
     return tuple(asked)
+
+
+def _still(members: FloatArray, y: FloatArray) -> int:
+    """In how many cases all members (n, m) or (n, m, d) of a coordinate are one number that no other case has."""
+    if members.shape[1] < FEWEST:
+        return 0
+    members, y = members.reshape(*members.shape[:2], -1), y.reshape(len(y), -1)
+    still = (members == members[:, :1]).all(axis=1) & (members[:, 0] != y)
+    for j in np.flatnonzero(still.any(axis=0)):
+        values, times = np.unique(members[..., j], return_counts=True)
+        still[:, j] &= times[np.searchsorted(values, members[:, 0, j])] == members.shape[1]
+    return int(still.any(axis=1).sum())
 
 
 def _different(members: FloatArray) -> int | None:

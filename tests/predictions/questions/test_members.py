@@ -55,6 +55,22 @@ def test_members_in_another_unit(number, added):
     assert asked(members, y) == (f"in nearly all cases {which} others: another unit, or a code for missing ones?",)
 
 
+@pytest.mark.parametrize("number", [1, 40, N])
+@pytest.mark.parametrize("is_vector", [False, True])
+def test_members_that_are_all_one_number(number, is_vector):
+    """Of a sampler that stands still; rain that is 0, and members that are the outcome, are no such thing."""
+    x, y = temperatures()
+    still = np.arange(N)[:, None] < number
+    stood = np.where(still, x[:, :1], x)
+    words = f"in {number} of 300 cases all members are one number, which no other case has: does the sampler move?"
+    if is_vector:
+        assert asked(np.stack([x, stood], axis=2), np.stack([y, y], axis=1)) == (words,)
+        return
+    assert asked(stood, y) == (words,)
+    assert asked(np.where(still, y[:, None], x), y) == ()
+    assert asked(np.where(still, 0.0, np.maximum(x, 0.0)), np.maximum(y, 0.0)) == ()
+
+
 def test_members_that_are_only_wrong(replications):
     for seed in range(replications(10, 100)):
         x, y = temperatures(seed)
