@@ -131,7 +131,8 @@ def of_survival(data: Data, result: CalibrationTestResult) -> Section:
 
     def in_bins(test: Callable[..., Any], looked_at: str = "") -> Section:
         found = test(laws, targets, **data.settings)
-        words = f"{found.method}: shares of times in bins of F(time)"
+        what = "shares of times" if looked_at else "events, of all rows,"
+        words = f"{found.method}: {what} in bins of F(time)"
         return _of_result(found, words, looked_at, answer=f"p {_pvalues(found)}")
 
     return _joined(

@@ -19,6 +19,7 @@ SETTINGS = {"Beta(1, 4)": (1.0, 4.0), "Beta(1, 99)": (1.0, 99.0)}
 WRONG = {"calibrated": (0.0, 1.0), "too low": (0.4, 1.0), "overconfident": (0.0, 0.7)}
 SETS = 400
 SHOWN = [NAMES[0], NAMES[2], *NAMES[4:]]
+TOGETHER = "curve", "default test", "ten centres"
 RARE = {200: 1000, 20_000: 200}
 """Observations, and how many data sets of calibrated risks Beta(1, 99)."""
 
@@ -40,9 +41,14 @@ def true_values(p, risk, slope):
     return risk.sum() / p.sum(), intercept, slope, concordance, *sizes
 
 
+def by_centre(p, y):
+    """The smallest adjusted p-value of ten centres, the last of which has half of the cases."""
+    return clinical.validate_by_group(p, y.astype(int), np.minimum(np.arange(p.size) * 20 // p.size, 9)).pvalue
+
+
 def covered(n, setting, wrong, sets=SETS):
     """Of data sets that have a measure: shares of intervals that hold what they are for, and of p-values up to 0.05."""
-    holds, intervals, small, pvalues = (dict.fromkeys((*NAMES, "curve"), 0) for _ in range(4))
+    holds, intervals, small, pvalues = (dict.fromkeys((*NAMES, *TOGETHER), 0) for _ in range(4))
     for seed in range(sets):
         rng = np.random.default_rng([17, n, seed])
         p = np.clip(rng.beta(*SETTINGS[setting], n), 1e-6, 1.0 - 1e-6)
@@ -55,7 +61,8 @@ def covered(n, setting, wrong, sets=SETS):
             if row.interval is not None:
                 intervals[row.name] += 1
                 holds[row.name] += row.interval.low <= right[row.name] <= row.interval.high
-        for name, pvalue in [*((row.name, row.pvalue) for row in found.rows), ("curve", found.curve.pvalue)]:
+        together = zip(TOGETHER, (found.curve.pvalue, found.default_test.pvalue, by_centre(p, y)), strict=True)
+        for name, pvalue in [*((row.name, row.pvalue) for row in found.rows), *together]:
             pvalues[name] += 1
             small[name] += pvalue <= 0.05
     return [
@@ -72,30 +79,35 @@ THRESHOLDS = (0.005, 0.01, 0.02, 0.05)
 
 
 def decisions_covered(what, n, wrong, sets, n_resamples):
-    """Whether intervals hold net benefits of the population, or losses by the true risks, (sets that have some, m)."""
+    """Whether intervals hold net benefits of the population, or losses by the true risks, (sets that have some, m).
+
+    And the share of p-values up to 0.05 of all sets.
+    """
     many = np.random.default_rng(1).beta(*SETTINGS["Beta(1, 99)"], 10**6)
-    risks, holds = truth(many, wrong), []
+    risks, holds, rejected = truth(many, wrong), [], 0
     population = [((many >= t) * (risks - (1.0 - risks) * t / (1.0 - t))).mean() for t in THRESHOLDS]
     for seed in range(sets):
         rng = np.random.default_rng([19, n, seed])
         p = np.clip(rng.beta(*SETTINGS["Beta(1, 99)"], n), 1e-6, 1.0 - 1e-6)
         risk = truth(p, wrong)
-        found = clinical.decision_curve(p, rng.random(n) < risk, THRESHOLDS, n_resamples=n_resamples, rng=rng).rows
+        result = clinical.decision_curve(p, rng.random(n) < risk, THRESHOLDS, n_resamples=n_resamples, rng=rng)
+        found, rejected = result.rows, rejected + (result.pvalue <= 0.05)
         lost = [(np.abs(risk - t) * ((risk >= t) != (p >= t))).mean() / (1.0 - t) for t in THRESHOLDS]
         right = population if what == "net benefit" else lost
         intervals = [one.interval if what == "net benefit" else one.loss_interval for one in found]
         if intervals[0] is not None:
             holds.append([not one.excludes(value) for one, value in zip(intervals, right, strict=True)])
-    return holds
+    return holds, rejected / sets
 
 
 def print_decisions():
     """Shares for net benefits and for losses, in percent."""
     for what, n, sets, n_resamples in DECISIONS:
         for wrong in WRONG:
-            holds = decisions_covered(what, n, wrong, sets, n_resamples)
+            holds, rejected = decisions_covered(what, n, wrong, sets, n_resamples)
             shares = [f"{100.0 * one:.1f}" for one in np.mean(holds, axis=0)] if holds else [""] * len(THRESHOLDS)
-            print("|", what, "|", n, "|", wrong, "|", len(holds), "of", sets, "|", " | ".join(shares), "|", flush=True)
+            shown = what, n, wrong, f"{len(holds)} of {sets}", *shares, f"{100.0 * rejected:.1f}"
+            print("|", " | ".join(map(str, shown)), "|", flush=True)
 
 
 def print_large(n=100, sets=300):
@@ -125,7 +137,7 @@ def main(which=None):
         for n, sets in RARE.items():
             holds, small = covered(n, "Beta(1, 99)", "calibrated", sets)
             for what, shares in (("intervals", holds), ("p-values", small)):
-                shown = [f"{shares[name]:.1f}" if name in shares else "" for name in (*NAMES, "curve")]
+                shown = [f"{shares[name]:.1f}" if name in shares else "" for name in (*NAMES, *TOGETHER)]
                 print("|", n, "|", sets, "|", what, "|", " | ".join(shown), "|", flush=True)
         return
     for setting in SETTINGS:

@@ -5,6 +5,8 @@ from unittest.mock import patch
 
 import numpy as np
 
+import caltest as ct
+from caltest._basics.asked import pvalues_only
 from caltest.fields import weather
 from caltest.fields.weather import crps
 
@@ -68,12 +70,24 @@ def split(values):
     return values[:, :, :-1].swapaxes(1, 2), values[:, :, -1]
 
 
+def default_test(members, outcomes, n_resamples, rng):
+    """Of vectors where there are several stations."""
+    pair = (members, outcomes) if members.shape[2] > 1 else (members[:, :, 0], outcomes[:, 0])
+    with pvalues_only():
+        return ct.calibration_test(ct.Ensemble(pair[0]), pair[1], n_resamples=n_resamples, rng=rng)
+
+
 TESTS = {
     "rank histogram": weather.rank_histogram,
     "rank histogram, ties shared": lambda *data, **how: weather.rank_histogram(*data, ties="shared", **how),
     "reliability of the CRPS": weather.crps_decomposition,
     "exceedances of 0 and 1": lambda *data, **how: weather.exceedances(*data, [0.0, 1.0], **how),
+    "default test": default_test,
 }
+
+
+LEFT_OUT = {"exceedances of 0 and 1": [numbers], "default test": [persistent_rain, persistent_rain_at_stations]}
+"""Data of which a test is not made."""
 
 
 def pvalues(test, model, n_members, n, number, change=lambda members: members, **how):
@@ -87,7 +101,7 @@ def pvalues(test, model, n_members, n, number, change=lambda members: members, *
         # The isotonic parts of the CRPS take most of its time, and p-values do not depend on them.
         with patch.object(crps, "THRESHOLDS", 10):
             result = test(change(members), outcomes, n_resamples=N_RESAMPLES, rng=seed, **how)
-        approximate = [part.approximate for part in result.rows[0].parts]
+        approximate = [part.approximate for part in result.rows[0].parts] if hasattr(result, "rows") else []
         found.append([result.pvalue, *(1.0 if p is None else p for p in approximate)])
     return np.array(found)
 
@@ -120,7 +134,7 @@ def main(number, which):
         if not name.startswith(which):
             continue
         for model in MODELS:
-            if model is not numbers or "exceed" not in name:
+            if model not in LEFT_OUT.get(name, ()):
                 line(f"{name}, {model.__name__.replace('_', ' ')}", test, model, number)
         if "rank" in name:
             line(f"{name}, rain, approximate p of the rest", test, rain, number, column=3)

@@ -39,6 +39,8 @@ SETTINGS = {
     "n = 60, half censored": (60, 0.5, np.array([0.25, 0.5, 1.0, 2.0]), False),
     "n = 16, 20 %": (16, 0.2, np.array([0.5, 1.5]), False),
     "n = 60, 70 %, one time": (60, 0.7, np.array([1.0]), False),
+    "n = 60, 20 %": (60, 0.2, np.array([0.25, 0.5, 1.0, 2.0]), False),
+    "n = 60, 70 %": (60, 0.7, np.array([0.25, 0.5, 1.0, 2.0]), False),
     "n = 60, ties": (60, 0.5, np.array([0.25, 0.5, 1.0, 2.0]), True),
 }
 

@@ -167,7 +167,7 @@ def crps_decomposition(
     The reliability of calibrated ensembles is above 0, by chance and because members are few, so it is compared with
     that of redraws of which value of each date is the outcome, as in ``rank_histogram``. The p-value is exact if dates
     are independent. Where earlier outcomes change later forecasts, which then have other distances between members, it
-    is too small: 10 % of right forecasts of 50 dates of persistent rain were rejected at the 5 % level, 8 % of 500. The
+    is too small: 9 % of right forecasts of 50 dates of persistent rain were rejected at the 5 % level, 8 % of 500. The
     ``rank_histogram`` of one station is exact there. This test weighs ranks by the distance of members, so that large
     errors count more, and finds less than a rank histogram if cases have a very different spread.
 
