@@ -12,6 +12,7 @@ from caltest.predictions import Sample
 from caltest.predictions.faults.search import (
     Explanation,
     are_alike,
+    are_rivals,
     best_explanation,
     candidates_of,
     finding_of,
@@ -55,7 +56,12 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
         else:
             best = Explanation(ordered[0], [], ordered[0].gain)
         found = findings_together(best, faults, seen)
-        others = [one for one in ordered if (one.kind, one.place) != (found.kind, found.place)][: REPORTED - 1]
+        listed = [one for one in ordered if (one.kind, one.place) == (found.kind, found.place)]
+        n_first = len(listed)
+        for one in ordered:
+            if not any(are_rivals(one, other) for other in listed):
+                listed.append(one)
+        others = listed[n_first:][: REPORTED - 1]
         words = "; and ".join([found.words, *(_beside(finding_of(one, seen), found) for one in best.apart)])
         if found.second is not None:
             words = f"{words}{THEN}{found.second.words}"

@@ -95,6 +95,11 @@ def are_alike(one: Candidate | Finding, other: Candidate | Finding) -> bool:
     return kinds == {"temperature", "slope"} and not (one.place or other.place)
 
 
+def are_rivals(one: Candidate, other: Candidate) -> bool:
+    """Whether both are one fault, in places that its outcomes hardly tell apart."""
+    return one.fault is other.fault and one.sibling in other.fault.rivals(other.sibling)
+
+
 def candidates_of(faults: Faults, seen: Any) -> list[Candidate]:
     """Every kind of fault in its most promising places, with the largest gain first."""
     common = 0.5 * log(max(float(faults.weights.sum()), FEWEST)) + log(max(len(faults.kinds), 1))

@@ -451,11 +451,13 @@ def test_outcomes_that_level_off():
     rng = np.random.default_rng(22)
     m = rng.normal(size=2000)
     y = np.minimum(m, 0.6) + 0.5 * rng.normal(size=2000)
-    first = findings_of(as_sample(ct.Normal(m, np.full(2000, 0.5)), y))[0]
+    first, *others = findings_of(as_sample(ct.Normal(m, np.full(2000, 0.5)), y))
     where, _, much = first.words.partition(": ")
     assert where in {f"outcomes {rise} where {first.place[6:]}" for rise in ("do not rise", "rise less than predicted")}
     assert 0.4 < float(first.place.rpartition(" ")[2]) < 0.8
     assert abs(float(much.partition(" ")[0])) < 0.2
+    # Places nearby are no other faults.
+    assert not [one.place for one in others if one.kind == first.kind and one.place.startswith(first.place[:32])]
 
 
 def test_standard_deviations_with_a_floor():
