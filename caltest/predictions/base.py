@@ -25,7 +25,7 @@ from caltest._validation import levels, whole_number
 from caltest._validation.notes import once
 from caltest.kernels import ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
-from caltest.predictions.claims import Checks, Claim, of_half, of_numbers, shifted
+from caltest.predictions.claims import Checks, Claim, of_half, of_numbers, of_outliers, shifted
 from caltest.predictions.inputs.labelled import Labelled, indices_of
 from caltest.predictions.outcomes import Outcomes, Traces
 from caltest.predictions.reductions.standard_scores import FARTHEST, SMALLEST, UPPER, in_units, mean_square
@@ -632,9 +632,10 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
         """What the predictions say of outcomes that everyone can check, and what happened; nothing of residuals."""
         return of_numbers(self, targets) if self.law is self and self.is_continuous else ([], [])
 
-    def claims_at(self, place: str, targets: Array) -> tuple[list[Claim], int]:
+    def claims_at(self, kind: str, place: str, targets: Array) -> tuple[list[Claim], int]:
         """Claims about what a finding names, if ``claims`` may not show it, and how many all such places have."""
-        return of_half(self, place, targets), 8
+        found = of_outliers(self, targets) if kind == "outliers" else of_half(self, place, targets)
+        return found, 8
 
     def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
         """Outcomes (size, n) if the predictions are wrong by what just matters, and how, in words."""

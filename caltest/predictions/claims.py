@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from caltest.predictions.classes.finite import FinitePredictions
     from caltest.predictions.vectors.mvnormal import MvNormal
 
-LEVELS = (0.5, 0.8, 0.95)
-"""Central intervals whose coverage is looked at."""
+LEVELS, WIDEST = (0.5, 0.8, 0.95), 0.999
+"""Central intervals whose coverage is looked at, and the one beyond which outliers are."""
 
 POINTS = 0.02
 """Differences of claimed and true probabilities up to which an error is too small to matter."""
@@ -354,13 +354,13 @@ def of_quantiles(levels: FloatArray, values: FloatArray, labels: Array) -> Check
 
 def of_vectors(law: "Predictions", residuals: FloatArray, targets: Array) -> Checks:
     """Coverage of ellipsoids around the means, by squared lengths of normal residuals (n, d)."""
-    squares, d = np.square(residuals).sum(axis=1), residuals.shape[1]
-    spread = law.moments()[1]
-    claims = [
-        Claim(f"inside the {100 * level:g} % region", np.full(len(law), level), squares <= largest, spread)
-        for level, largest in zip(LEVELS, scipy.special.chdtri(d, 1.0 - np.array(LEVELS)), strict=True)
-    ]
-    return claims, of_moments(law, targets)
+    return [_inside_region(law, level, residuals) for level in LEVELS], of_moments(law, targets)
+
+
+def _inside_region(law: "Predictions", level: float, residuals: FloatArray) -> Claim:
+    largest = scipy.special.chdtri(residuals.shape[1], 1.0 - level)
+    occurred = np.square(residuals).sum(axis=1) <= largest
+    return Claim(f"inside the {100 * level:g} % region", np.full(len(law), level), occurred, law.moments()[1])
 
 
 def of_named_classes(law: "FinitePredictions", place: str, targets: Array) -> list[Claim]:
@@ -382,6 +382,21 @@ def of_levels(law: "FinitePredictions", targets: Array) -> list[Claim]:
     c = int(np.abs((occurred - below).mean(axis=0)).argmax())
     name = law.up_to_in_words(c)
     return [Claim(name, below[:, c].clip(0.0, 1.0), occurred[:, c], below[:, c], event=name)]
+
+
+def of_outliers(law: "Predictions", targets: Array) -> list[Claim]:
+    """Coverage of an interval so wide that outliers are most of what is outside, which intervals of ``LEVELS`` hide."""
+    if law.law is not law or not (law.is_continuous or law.discrete):
+        return []
+    u, below = law.cdf(targets), law.cdf_below(targets) if law.has_jumps else None
+    claim = _inside(law, WIDEST, u, below, _by_spread(law.quantile(0.75) - law.quantile(0.25), law.quantile(0.5)))
+    return [replace(claim, margin=_margin_of_event(claim.probability))]
+
+
+def of_outlying_vectors(law: "Predictions", residuals: FloatArray) -> list[Claim]:
+    """The same of a region, of normal residuals (n, d)."""
+    claim = _inside_region(law, WIDEST, residuals)
+    return [replace(claim, margin=_margin_of_event(claim.probability))]
 
 
 def of_half(law: "Predictions", place: str, targets: Array) -> list[Claim]:

@@ -189,7 +189,7 @@ def _of_places(
     """
     named: dict[str, Measure] = {}
     for one in (finding, finding and finding.second):
-        claims, among = sample.predictions.claims_at(one.place, sample.targets) if one else ([], 1)
+        claims, among = sample.predictions.claims_at(one.kind, one.place, sample.targets) if one else ([], 1)
         if one and one.is_doubtful:
             claims = [replace(claim, margin=max(claim.margin, POINTS)) for claim in claims]
         level = 1.0 - (1.0 - LEVEL) / among

@@ -175,7 +175,7 @@ class FinitePredictions(Predictions):
     def claims(self, targets: Array) -> Checks:
         return claims_of_classes(self, targets)
 
-    def claims_at(self, place: str, targets: Array) -> tuple[list[Claim], int]:
+    def claims_at(self, kind: str, place: str, targets: Array) -> tuple[list[Claim], int]:
         return of_named_classes(self, place, targets), self.n_classes
 
     def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:

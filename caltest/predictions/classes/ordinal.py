@@ -79,7 +79,7 @@ class Ordinal(Categorical):
         means = np.asarray(self.probabilities @ self.positions)
         return self.positions[targets] - means, means
 
-    def claims_at(self, place: str, targets: Array) -> tuple[list[Claim], int]:
+    def claims_at(self, kind: str, place: str, targets: Array) -> tuple[list[Claim], int]:
         return of_levels(self, targets), self.n_classes - 1
 
     def check_compatible(self, other: Predictions, name: str) -> None:

@@ -287,7 +287,7 @@ class Residuals(Predictions):
         ends = self.law.ends if isinstance(self.law, StandardUniform) else None
         return ([], []) if ends is None else of_events(self.predictions, targets, ends)
 
-    def claims_at(self, place: str, targets: Array) -> tuple[list[Claim], int]:
+    def claims_at(self, kind: str, place: str, targets: Array) -> tuple[list[Claim], int]:
         return [], 1
 
     def faults_seen(self, targets: Array, weights: FloatArray | None = None) -> "tuple[Faults, Any] | None":

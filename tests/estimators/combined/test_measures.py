@@ -689,3 +689,23 @@ def test_intervals_of_tenths_hold_together(replications):
 
 def test_one_prediction_has_no_tenths():
     assert measures_of(as_sample(np.full(40, 0.3), np.arange(40) < 10))[0].tenths == ()
+
+
+@pytest.mark.parametrize("family", ["numbers", "counts", "vectors", "a coordinate"])
+def test_rare_outliers_matter(family):
+    """One in a hundred outcomes is far off, which intervals of up to 95 % hardly show."""
+    rng = np.random.default_rng(4)
+    if family == "counts":
+        m = rng.gamma(2.0, 3.0, 8000)
+        predictions, y = ct.Poisson(m), rng.poisson(m)
+        y[:80] *= 20
+    elif family == "numbers":
+        predictions, y = ct.Normal(np.zeros(8000), 1.0), rng.normal(size=8000)
+        y[:80] *= 50.0
+    else:
+        predictions, y = ct.MvNormal(np.zeros((8000, 3)), np.ones((8000, 3))), rng.normal(size=(8000, 3))
+        y[:80, slice(None) if family == "vectors" else 1] *= 50.0
+    result = ct.calibration_test(predictions, y, n_resamples=19, rng=1)
+    assert result.finding.kind.startswith("outliers")
+    assert matters(result.measures) is True
+    assert any(one.name.startswith("inside the 99.9 % ") for one in result.measures)

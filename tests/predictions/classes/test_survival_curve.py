@@ -218,5 +218,5 @@ def test_bad_settings():
 
 def test_claims_of_events_up_to_a_time_are_called_so():
     curves = SurvivalCurve(TIMES, np.repeat(CURVES[:2], 20, axis=0))
-    claims, _ = curves.claims_at("", curves.check_targets(np.full(40, 1.5)))
+    claims, _ = curves.claims_at("", "", curves.check_targets(np.full(40, 1.5)))
     assert [one.name for one in claims] == ["an event up to 2"]
