@@ -25,7 +25,7 @@ from caltest._validation import levels, whole_number
 from caltest._validation.notes import once
 from caltest.kernels import ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
-from caltest.predictions.claims import Checks, Claim, of_half, of_numbers, of_outliers, shifted
+from caltest.predictions.claims import FAR_OFF, Checks, Claim, of_half, of_numbers, of_outliers, shifted
 from caltest.predictions.inputs.labelled import Labelled, indices_of
 from caltest.predictions.outcomes import Outcomes, Traces
 from caltest.predictions.reductions.standard_scores import FARTHEST, SMALLEST, UPPER, in_units, mean_square
@@ -634,7 +634,7 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
 
     def claims_at(self, kind: str, place: str, targets: Array) -> tuple[list[Claim], int]:
         """Claims about what a finding names, if ``claims`` may not show it, and how many all such places have."""
-        found = of_outliers(self, targets) if kind == "outliers" else of_half(self, place, targets)
+        found = of_outliers(self, targets) if kind in FAR_OFF else of_half(self, place, targets)
         return found, 8
 
     def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:

@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 LEVELS, WIDEST = (0.5, 0.8, 0.95), 0.999
 """Central intervals whose coverage is looked at, and the one beyond which outliers are."""
 
+FAR_OFF = {"outliers", "outliers of all", "same value"}
+"""Kinds of findings that are of few outcomes, which can be far off."""
+
+FAR, LEAST_MEMBERS, FEW = 5.0, 4, 1e-3
+"""Standard deviations of at least so many other members beyond which values of pools are far off, and the margin for
+the share of these."""
+
 POINTS = 0.02
 """Differences of claimed and true probabilities up to which an error is too small to matter."""
 
@@ -75,6 +82,11 @@ class Claim:
     def scatter(self) -> float:
         """The variance of the number of events in units of that of independent ones, or of Poisson; at least 1."""
         return 1.0
+
+    @property
+    def excess(self) -> float:
+        """How much more often the event occurred than claimed, as a share of all rows."""
+        return float((self.occurred - self.probability).mean())
 
 
 @dataclass(frozen=True)
@@ -325,6 +337,20 @@ def of_pools(members: FloatArray, targets: Array) -> Checks:
     distances = ordered * (2 * j - m + 2) + sums[:, -1:] - 2.0 * sums
     scores = distances / (m - 1) - (distances.sum(axis=1, keepdims=True) - 2.0 * distances) / (2.0 * (m - 1) ** 2)
     return claims, [Score("CRPS", float(scores.mean()), float(scores[rows, place].mean()))]
+
+
+def of_far_values(members: FloatArray, targets: Array) -> list[Claim]:
+    """Whether outcomes are far from their ensembles as often as values of the pools (n, m + 1) from all others."""
+    n, m = len(members), members.shape[1] - 1
+    if m < LEAST_MEMBERS:
+        return []
+    x = np.sort(members - np.median(members, axis=1, keepdims=True), axis=1)
+    mean = (x.sum(axis=1, keepdims=True) - x) / m
+    variance = np.maximum((np.square(x).sum(axis=1, keepdims=True) - np.square(x)) / m - np.square(mean), 0.0)
+    near = np.square(x - mean) <= FAR**2 * m / (m - 1) * variance
+    rows, place = np.arange(n), (np.sort(members, axis=1) < targets[:, None]).sum(axis=1).clip(max=m)
+    name = f"within {FAR:g} deviations of the members"
+    return [Claim(name, near.mean(axis=1), near[rows, place], members.mean(axis=1), FEW)]
 
 
 def of_quantiles(levels: FloatArray, values: FloatArray, labels: Array) -> Checks:

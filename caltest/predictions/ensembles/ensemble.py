@@ -8,7 +8,7 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, ge
 from caltest._validation import whole_number
 from caltest.predictions.alternatives import Odds, PoolOdds
 from caltest.predictions.base import Drawer, Parameter, Predictions
-from caltest.predictions.claims import Checks, of_members, of_pools
+from caltest.predictions.claims import FAR_OFF, Checks, Claim, of_far_values, of_members, of_pools
 from caltest.predictions.ensembles.members import Members, checked_members
 from caltest.predictions.levels import Levels, between
 from caltest.predictions.reductions.standard_scores import FARTHEST, LARGEST_SCORE, in_units
@@ -124,6 +124,14 @@ class Pool(Scenarios):
     def claims(self, targets: Array) -> Checks:
         claims, scores = of_pools(self.members, targets) if not self._is_vector else ([], [])
         return claims, scores + of_members(self.without(targets).members, targets)
+
+    def claims_at(self, kind: str, place: str, targets: Array) -> tuple[list[Claim], int]:
+        found, among = super().claims_at(kind, place, targets)
+        if self._is_vector or kind not in FAR_OFF | {"scale"}:
+            return found, among
+        # Outliers can be named as errors that are too large: that is seen where more are far off than just matter.
+        far = of_far_values(self.members, targets)
+        return [one for one in far if kind in FAR_OFF or one.excess < -one.margin], among
 
     def odds(self) -> Odds | None:
         return PoolOdds(self) if self.has_spread else super().odds()

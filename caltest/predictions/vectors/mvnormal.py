@@ -16,7 +16,7 @@ from caltest._validation.labels import require_order_of
 from caltest.kernels import Euclidean, KernelWarning, Metric, TargetKernel, Wasserstein
 from caltest.predictions.alternatives import Alternatives, NormalAlternatives
 from caltest.predictions.base import Drawer, Parameter, Predictions, require_family
-from caltest.predictions.claims import Checks, Claim, of_named_coordinates, of_outlying_vectors, of_vectors
+from caltest.predictions.claims import FAR_OFF, Checks, Claim, of_named_coordinates, of_outlying_vectors, of_vectors
 from caltest.predictions.numbers.normal import Normal
 from caltest.predictions.reductions.standard_scores import LARGEST_SCORE, in_units
 
@@ -183,7 +183,7 @@ class MvNormal(Predictions):
 
     def claims_at(self, kind: str, place: str, targets: Array) -> tuple[list[Claim], int]:
         named, d = [] if self.is_singular else of_named_coordinates(self, place, targets), self.dimension
-        if kind.startswith("outliers") and not self.is_singular:
+        if kind in FAR_OFF and not self.is_singular:
             named += of_outlying_vectors(self, self._whitened(targets))
         return named, d * (d + 3) // 2 * (2 * d + 1)
 

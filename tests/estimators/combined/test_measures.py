@@ -16,6 +16,7 @@ from caltest.estimators.combined.findings import findings_of
 from caltest.estimators.combined.measures import gap_interval, mean_deviation, measures_of, weighted_shares
 from caltest.estimators.combined.told import told
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
+from caltest.predictions.claims import of_far_values
 from caltest.predictions.inputs.convert import as_sample
 
 
@@ -691,21 +692,37 @@ def test_one_prediction_has_no_tenths():
     assert measures_of(as_sample(np.full(40, 0.3), np.arange(40) < 10))[0].tenths == ()
 
 
-@pytest.mark.parametrize("family", ["numbers", "counts", "vectors", "a coordinate"])
+@pytest.mark.parametrize(
+    "family", ["numbers", "counts", "vectors", "a coordinate", "20 members", "51 members", "a code"]
+)
 def test_rare_outliers_matter(family):
     """One in a hundred outcomes is far off, which intervals of up to 95 % hardly show."""
-    rng = np.random.default_rng(4)
+    rng, far = np.random.default_rng(4), "inside the 99.9 % "
     if family == "counts":
         m = rng.gamma(2.0, 3.0, 8000)
         predictions, y = ct.Poisson(m), rng.poisson(m)
         y[:80] *= 20
-    elif family == "numbers":
+    elif family in ("numbers", "a code"):
         predictions, y = ct.Normal(np.zeros(8000), 1.0), rng.normal(size=8000)
-        y[:80] *= 50.0
+        y[:80] = 50.0 * y[:80] if family == "numbers" else -999.0
+    elif "members" in family:
+        predictions, y = ct.Ensemble(rng.normal(size=(20_000, int(family[:2])))), rng.normal(size=20_000)
+        y[:200] *= 100.0
+        far = "within 5 deviations"
     else:
         predictions, y = ct.MvNormal(np.zeros((8000, 3)), np.ones((8000, 3))), rng.normal(size=(8000, 3))
         y[:80, slice(None) if family == "vectors" else 1] *= 50.0
     result = ct.calibration_test(predictions, y, n_resamples=19, rng=1)
-    assert result.finding.kind.startswith("outliers")
     assert matters(result.measures) is True
-    assert any(one.name.startswith("inside the 99.9 % ") for one in result.measures)
+    assert any(one.name.startswith(far) for one in result.measures)
+
+
+def test_values_far_from_their_pools_are_counted_one_by_one():
+    rng = np.random.default_rng(5)
+    pools = rng.standard_t(2.0, size=(60, 8))
+    (claim,) = of_far_values(pools, pools[:, 3])
+    others = [np.delete(pools, j, axis=1) for j in range(8)]
+    near = [np.abs(pools[:, j] - one.mean(axis=1)) <= 5.0 * one.std(axis=1, ddof=1) for j, one in enumerate(others)]
+    assert claim.probability == pytest.approx(np.mean(near, axis=0))
+    assert (claim.occurred == near[3]).all()
+    assert not of_far_values(pools[:, :4], pools[:, 0])
