@@ -6,6 +6,8 @@ whatever they are, so it is an e-value.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
 from math import log, prod
 from typing import TYPE_CHECKING
 
@@ -158,27 +160,37 @@ class ClassAlternatives(Alternatives):
         """Sums of table entries of all labels, for some of the predictions at a time."""
         labels = np.ascontiguousarray(targets, dtype=self._label_type)
         n_redraws, n = labels.shape
-        k = self._stored.shape[1]
         sums = np.zeros((n_redraws, 1 + len(SHARES)))
-        by_class = np.zeros((n_redraws, k, len(SHARES)))
+        by_class = np.zeros((n_redraws, self._stored.shape[1], len(SHARES)))
         norms, parts = np.zeros(len(TEMPERATURES)), list(ranges(n_redraws, LABELS_AT_ONCE // n))
-        for rows in ranges(n, PROBABILITIES_AT_ONCE // k):
-            p, weights = self._p(rows), self._row_weights[rows]
-            tables = np.stack(label_terms(p, k), axis=-1) * weights[:, None, None]
-            gains = gains_of_class(p) * weights[:, None, None]
-            norms += log_norms(p) @ weights
-            some = labels if n == len(p) else np.ascontiguousarray(labels[:, rows])
+        for rows, tables, norm in self._tables():
+            norms += norm
+            some = labels if n == len(tables) else np.ascontiguousarray(labels[:, rows])
 
-            def add(
-                part: slice, some: Array = some, tables: FloatArray = tables, gains: FloatArray = gains
-            ) -> tuple[FloatArray, FloatArray]:
-                return gathered_tables(tables, some[part]), tables_by_label(gains, some[part])
+            def add(part: slice, some: Array = some, tables: FloatArray = tables) -> FloatArray:
+                return tables_by_label(tables, some[part])
 
             added = threaded(add, parts, len(parts), "likelihood", work=8.0 * some.size)
-            for part, (of_all, of_class) in zip(parts, added, strict=True):
-                sums[part] += of_all
-                by_class[part] += of_class
+            for part, one in zip(parts, added, strict=True):
+                sums[part] += one[:, :, : sums.shape[1]].sum(axis=1)
+                by_class[part] += one[:, :, sums.shape[1] :]
         return ratios_from(sums.T, by_class.transpose(2, 1, 0), norms, float(self._row_weights.sum()))
+
+    def _tables(self) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """Rows, what their labels add, to all and to what is of their class, and sums of log norms: kept if few."""
+        n, k = self._stored.shape
+        parts = list(ranges(n, PROBABILITIES_AT_ONCE // k))
+        for rows in parts:
+            yield rows, *(self._whole if len(parts) == 1 else self._table(rows))
+
+    @cached_property
+    def _whole(self) -> tuple[FloatArray, FloatArray]:
+        return self._table(slice(None))
+
+    def _table(self, rows: slice) -> tuple[FloatArray, FloatArray]:
+        p, weights = self._p(rows), self._row_weights[rows]
+        tables = np.concatenate([np.stack(label_terms(p, p.shape[1]), axis=-1), gains_of_class(p)], axis=-1)
+        return tables * weights[:, None, None], log_norms(p) @ weights
 
     def log_ratio_terms(self, targets: Array) -> FloatArray:
         """Entries of the tables; of classes that are too frequent, gains of the observed class."""

@@ -21,8 +21,9 @@ CELLS = 4096
 MEDIAN_OF, LEAST_MEDIAN_OF = 10_000, 1000
 """A median bandwidth of more predictions than this is that of so many evenly spaced ones; and at least how many these
 are where pairs take long."""
-KEPT = 500_000
-"""The most distances kept in memory, 4 MB; above it the interval of the median is narrowed first."""
+KEPT, FEW = 500_000, 50_000
+"""The most distances kept in memory, 4 MB; above it the interval of the median is narrowed first, and from the second
+number on random pairs say where it may be."""
 DEVIATIONS, PAIRS_AT_ONCE, MOST_PAIRS = 4.0, 2**12, 2**19
 """An interval around the median of random pairs has so many standard deviations of its place to either side; so many
 pairs are taken at a time, and at most so many."""
@@ -85,7 +86,7 @@ def _mean_of_ranks(predictions: "Predictions", metric: Metric, ranks: list[int],
 def _order_statistics(predictions: "Predictions", metric: Metric, rank: int, next_rank: int, pairs: int) -> list[float]:
     """The distance with ``rank`` others before it and that of the next rank, by narrowing an interval around them."""
     low, high = 0.0, np.inf
-    if pairs > KEPT:
+    if pairs > FEW:
         points = _on_a_line(predictions, metric)
         if points is not None:
             apart = np.array([_difference(points, rank), _difference(points, next_rank)])

@@ -27,6 +27,11 @@ class Outcomes:
             raise ValueError(f"target_kernel: got a tile of shape {self.gram.shape} for {k} outcomes, wanted {(k, k)}")
 
     @property
+    def changes(self) -> FloatArray:
+        """Probabilities (n,) that a redraw differs from the base."""
+        return np.where(self.base >= 0, 1.0 - self.probabilities.max(axis=-1), 1.0)
+
+    @property
     def anchors(self) -> FloatArray:
         """``e_base - p``, (n, k), and ``-p`` where there is no base."""
         anchors = -self.probabilities

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, ranges
-from caltest.estimators.combined.joint import ROWS, standardised
+from caltest._basics.numerics import Array, FloatArray
+from caltest.estimators.combined.joint import standardised
 from caltest.estimators.combined.sums.cells import MOST_CLASSES, few_classes
 from caltest.estimators.combined.sums.many_classes import many_classes
 from caltest.estimators.combined.sums.numbers import (
@@ -108,21 +108,16 @@ class FaultsComponent(Component):
 
     def columns(self, values: FloatArray, null: FloatArray | None = None) -> list[Column]:
         """Two for each fault with several rows, which share its weight."""
-        columns, first = [], 0
-        faults = self.numbers.faults
-        total = sum(rows.weight for rows in faults.compared)
-        for rows in faults.compared:
-            largest, total_square = np.zeros((2, values.shape[1]))
-            for part in ranges(rows.n_rows, ROWS):
-                some = slice(first + part.start, first + part.stop)
-                ratios = standardised(values[some], null if null is None else null[some])
-                squares = np.square(np.clip(ratios, -FARTHEST, FARTHEST))
-                np.maximum(largest, squares.max(axis=0), out=largest)
-                total_square += squares.sum(axis=0)
-            numbers = [largest, total_square][: rows.n_rows]
+        compared = self.numbers.faults.compared
+        squares = np.square(np.clip(standardised(values, null), -FARTHEST, FARTHEST))
+        starts = np.cumsum([0, *(rows.n_rows for rows in compared)])
+        total = sum(rows.weight for rows in compared)
+        columns = []
+        for rows, start, stop in zip(compared, starts[:-1], starts[1:], strict=True):
+            some = squares[start:stop]
+            numbers = [some.max(axis=0), some.sum(axis=0)][: rows.n_rows]
             weight = self.weight * rows.weight / total / len(numbers)
             columns += [Column(rows.name, weight, one) for one in numbers]
-            first += rows.n_rows
         return columns
 
 

@@ -15,7 +15,7 @@ from caltest._basics.numerics import (
     ranges,
     resampling_pvalues,
 )
-from caltest._basics.threads import threaded
+from caltest._basics.threads import n_threads, threaded
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, observation_weights, same_length
 from caltest.estimators.combined.components import (
@@ -64,8 +64,8 @@ ALL_PAIRS = 20_000
 TARGETS, LEAST = 2**18, 8
 """Numbers in the redrawn targets that are turned into scores together, of so many redraws at least."""
 
-LABELS, PARTS = 2**21, 4
-"""The same of labels and counts, in so many parts at least."""
+LABELS = 2**21
+"""The same of labels and counts, for each thread at least one part."""
 
 
 THINNED = (
@@ -343,7 +343,7 @@ class Omnibus(JointEstimator):
         n_redraws, size, law = len(targets), int(targets[0].size), predictions.law
         if law.finite is None and not law.discrete:
             return max(LEAST, TARGETS // size)
-        return max(LEAST, min(LABELS // size, -(-n_redraws // PARTS)))
+        return max(LEAST, min(LABELS // size, -(-n_redraws // n_threads())))
 
     def drawn(
         self, predictions: Predictions, observed: Array | None, n_redraws: int, rng: np.random.Generator
@@ -382,7 +382,8 @@ class Omnibus(JointEstimator):
     def _tails(self, values: FloatArray) -> list[tuple[Column, FloatArray]]:
         """Columns and logarithms of their reciprocal tail probabilities, kept for the numbers that were looked at."""
         if self._latest is None or self._latest[0] is not values:
-            tails = [(one, tail_exponents(one.values)) for one in self.columns(values)]
+            columns = self.columns(values)
+            tails = list(zip(columns, tail_exponents(stacked(columns)), strict=True))
             object.__setattr__(self, "_latest", (values, tails))
         assert self._latest is not None
         return self._latest[1]
@@ -390,8 +391,8 @@ class Omnibus(JointEstimator):
     def pvalues_of(self, values: FloatArray, known: FloatArray, first: int) -> FloatArray:
         """P-values (R,) of numbers (J, R) of other outcomes, against columns of known ones (J, B) from the first."""
         tails = self._tails(known)
-        pairs = zip(self.columns(values, known[:, first:]), tails, strict=True)
-        found = [(one, tail_exponents(one.values, null.values[first:])) for one, (null, _) in pairs]
+        columns, null = self.columns(values, known[:, first:]), stacked([one for one, _ in tails])[:, first:]
+        found = list(zip(columns, tail_exponents(stacked(columns), null), strict=True))
         return resampling_pvalues(sum_of_reciprocals(found), sum_of_reciprocals(tails)[first:])
 
     def columns(self, values: FloatArray, null: FloatArray | None = None) -> list[Column]:
@@ -470,6 +471,11 @@ class Omnibus(JointEstimator):
 def row_seed(rng: np.random.Generator) -> np.uint64:
     """The seed of random numbers that depend on it and on the number of the row."""
     return rng.spawn(1)[0].integers(2**64, dtype=np.uint64)
+
+
+def stacked(columns: list[Column]) -> FloatArray:
+    """Their values, one below the other."""
+    return np.stack([one.values for one in columns])
 
 
 def _normalised(weights: FloatArray) -> FloatArray | None:

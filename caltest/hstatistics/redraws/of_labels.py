@@ -1,17 +1,21 @@
 """Sums of h over tiles for many redraws of targets that are labels: classes, or counts that matter.
 
-There are two ways. Lists of the labels that differ from their base, the most probable label: time for pairs of changed
-labels only. Or matrix products: with a root R of the matrix of the target kernel, ``A = R' R``, an observation with the
-label y has the feature ``f = R (e_y - p)`` and ``h_ij = K_ij f_i . f_j``, so that a product of the tile K with the
-features of many redraws sums over all pairs. It takes the same time whatever the labels, and less than the lists if
-many labels change and the root has few rows.
+There are three ways. Lists of the labels that differ from their base, the most probable label: time for pairs of
+changed labels only. Where many labels change, and the target kernel says only whether labels are equal, comparisons of
+the labels of all pairs, for all redraws at once. Or matrix products: with a root R of the matrix of the target kernel,
+``A = R' R``, an observation with the label y has the feature ``f = R (e_y - p)`` and ``h_ij = K_ij f_i . f_j``, so that
+a product of the tile K with the features of many redraws sums over all pairs. It takes the same time whatever the
+labels, and less than the lists if many labels change and the root has few rows.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._basics.threads import threaded
 from caltest._loops.pair_sums import redraws
+from caltest._loops.pair_sums.equal_labels import equal_label_sums
 from caltest.hstatistics.pair_tiles import Kernels, Places, kernel_tiles, total_of_tiles, upper_kernel_tiles
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import PredictionKernel
@@ -25,6 +29,10 @@ LISTED = 16.0
 """In the time for a pair of listed labels a matrix product takes so many pairs of features."""
 
 
+COMPARED, SEVERAL = 0.4, 3
+"""The share of labels that differ from their base, and the number of kernels, from which on comparisons of all pairs
+take less time than lists."""
+
 MOST_LABELS = 256
 """Labels up to which a root of the matrix of the target kernel takes no time, and is likely to have few rows."""
 
@@ -32,12 +40,14 @@ MOST_LABELS = 256
 def label_pair_sums(kernels: Kernels, predictions: Predictions, outcomes: Outcomes, places: Places) -> FloatArray:
     """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and redraws, (L, B).
 
-    In the faster of two ways, of which the Delta kernel, up to a factor, needs only one.
+    In the fastest way.
     """
     gram, n_labels = outcomes.gram, len(outcomes.gram)
     equal, other = gram[0, 0], gram[0, -1]
     if np.array_equal(gram, np.where(np.eye(n_labels, dtype=np.bool_), equal, other)):
         # Numbers that all labels share are of no effect on residuals, which sum to 0.
+        if len(kernels) >= SEVERAL and outcomes.changes.mean() > COMPARED:
+            outcomes = replace(outcomes, base=np.full(len(outcomes.base), -1))
         return float(equal - other) * _listed_sums(kernels, predictions, outcomes, None, places)
     if n_labels <= MOST_LABELS and features_are_faster(outcomes, len(root := root_of(gram))):
         return _feature_sums(kernels, predictions, outcomes, root, places)
@@ -53,9 +63,8 @@ def root_of(gram: FloatArray) -> FloatArray:
 
 def features_are_faster(outcomes: Outcomes, rank: int) -> bool:
     """Whether features take less time than lists of the labels that change, with a matrix of this rank."""
-    is_based = outcomes.base >= 0
-    changes = np.where(is_based, 1.0 - outcomes.probabilities.max(axis=-1), 1.0)
-    listed = np.where(is_based, 2.0, 1.0) * changes
+    changes = outcomes.changes
+    listed = np.where(outcomes.base >= 0, 2.0, 1.0) * changes
     return rank < LISTED * float(changes.mean() * listed.mean())
 
 
@@ -90,7 +99,7 @@ def _features(root: FloatArray, means: FloatArray, labels: Array) -> FloatArray:
 def _listed_sums(
     kernels: Kernels, predictions: Predictions, outcomes: Outcomes, matrix: FloatArray | None, places: Places
 ) -> FloatArray:
-    """One addition for each pair of redrawn labels that differ from their bases and, without a matrix, agree.
+    """Sums over pairs of redrawn labels that differ from their bases, and without a matrix agree.
 
     The residual of a redraw is e_y - p = q + d with q = e_m - p, where m is the base: the most probable label if its
     probability exceeds 1/2, else none (e_m = 0). With A the matrix of the target kernel, by default I, K that of the
@@ -100,23 +109,22 @@ def _listed_sums(
     """
     labels, base, anchors = outcomes.labels, outcomes.base, outcomes.anchors
 
-    def tile_sums(place: Place) -> tuple[slice, slice, FloatArray, FloatArray, FloatArray]:
+    def tile_sums(place: Place) -> tuple[FloatArray, list[tuple[slice, FloatArray]]]:
         rows, columns = place
         values = kernel_tiles(kernels, predictions, place)
         if rows == columns:
             values[:, np.arange(values.shape[1]), np.arange(values.shape[1])] = 0.0
-        across, down = values @ anchors[columns], values.swapaxes(1, 2) @ anchors[rows]
-        if rows == columns:
-            values = np.triu(values)
-        return rows, columns, _changed_sums(values, outcomes, matrix, place), across, down
+        smooth = [(rows, values @ anchors[columns])]
+        if rows != columns:
+            smooth.append((columns, values.swapaxes(1, 2) @ anchors[rows]))
+        return _changed_sums(values, outcomes, matrix, place), smooth
 
     pairs = np.zeros((len(kernels), labels.shape[0]))
     smoothed = np.zeros((len(kernels), *anchors.shape))
-    for rows_, columns, sums, across, down in threaded(tile_sums, *places, "redraws", products=True):
+    for sums, smooth in threaded(tile_sums, *places, "redraws", products=True):
         pairs += sums
-        smoothed[:, rows_] += across
-        if rows_ != columns:
-            smoothed[:, columns] += down
+        for some, part in smooth:
+            smoothed[:, some] += part
     if matrix is not None:
         smoothed = smoothed @ matrix
     constants = np.einsum("lik,ik->l", smoothed, anchors) / 2.0
@@ -131,12 +139,17 @@ def _changed_sums(tiles: FloatArray, outcomes: Outcomes, matrix: FloatArray | No
     """``sum_{i<j} K_ij d_i' A d_j`` over a tile of each of the kernels, (L, B)."""
     rows, columns = place
     begin, base, labels = (rows.start, columns.start), outcomes.base, outcomes.labels
+    has_base = bool((base >= 0).any())
+    parts, k = list(ranges(len(tiles), redraws.LANES)), outcomes.probabilities.shape[1]
+    if matrix is None and len(tiles) >= SEVERAL and not has_base:
+        return np.concatenate([equal_label_sums(tiles[part], labels, *begin) for part in parts])
+    if rows == columns:
+        tiles = np.triu(tiles)
     if matrix is None:
-        parts, k = ranges(len(tiles), redraws.LANES), outcomes.probabilities.shape[1]
         return np.concatenate([redraws.equal_sums(tiles[part], base, labels, *begin, k) for part in parts])
-    if (base < 0).all():
-        return np.stack([redraws.table_sums(tile, matrix, labels, *begin, rows == columns) for tile in tiles])
-    return np.stack([redraws.gram_sums(tile, matrix, base, labels, *begin) for tile in tiles])
+    if has_base:
+        return np.stack([redraws.gram_sums(tile, matrix, base, labels, *begin) for tile in tiles])
+    return np.stack([redraws.table_sums(tile, matrix, labels, *begin, rows == columns) for tile in tiles])
 
 
 def label_diagonal_sums(kernel: PredictionKernel, predictions: Predictions, outcomes: Outcomes) -> FloatArray:

@@ -5,6 +5,7 @@ import pytest
 
 import caltest as ct
 from caltest.hstatistics.redraws import of_labels
+from caltest.hstatistics.redraws.of_all_families import redrawn_means
 
 ROOT = np.random.default_rng(7).normal(size=(4, 4))
 TARGETS = {
@@ -28,3 +29,18 @@ def test_estimates_of_redraws_are_those_of_each(target_kernel, sharpness, unbias
     estimator = ct.SKCE(kernel, unbiased=unbiased)
     expected = [estimator(law, one) for one in labels]
     assert estimator.estimates(law, labels) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("sharpness", SHARPNESS.values(), ids=SHARPNESS)
+def test_sums_of_several_kernels_are_those_of_each_in_both_ways(sharpness, monkeypatch):
+    """Of 400 rows, which are more than a tile."""
+    rng = np.random.default_rng(8)
+    law = ct.Categorical(rng.dirichlet(np.full(4, sharpness), 400))
+    labels = law.sample(1, size=7)
+    kernels = [
+        ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), b), ct.DeltaKernel()) for b in (0.2, 0.5, 1.0)
+    ]
+    expected = np.array([ct.SKCE(one).estimates(law, labels) for one in kernels])
+    for compared in (-1.0, 2.0):
+        monkeypatch.setattr(of_labels, "COMPARED", compared)
+        assert redrawn_means(kernels, law, labels) == pytest.approx(expected, rel=1e-10, abs=1e-14)

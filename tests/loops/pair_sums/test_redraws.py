@@ -52,6 +52,12 @@ def slow_sums(tile, gram, base, labels, row_start, column_start):
     return sums
 
 
+def tiles_at(i, j, r, c, n_kernels):
+    """Any numbers, but 0 below the diagonal of tiles on it."""
+    tiles = np.random.default_rng(1).normal(size=(n_kernels, r, c))
+    return np.triu(tiles, 1) if i == j else tiles
+
+
 PLACES = [(0, 0, 7, 7), (3, 11, 6, 9), (20, 25, 6, 1), (0, 4, 1, 22)]
 settings = pytest.mark.parametrize(
     ("k", "bases", "label_type"),
@@ -72,9 +78,8 @@ settings = pytest.mark.parametrize(
 @pytest.mark.parametrize("n_kernels", [1, 2, 4, 5, LANES])
 def test_several_kernels(k, bases, label_type, n_kernels):
     base, labels = redraws(k, bases, label_type)
-    rng = np.random.default_rng(1)
     for i, j, r, c in PLACES:
-        tiles = rng.normal(size=(n_kernels, r, c))
+        tiles = tiles_at(i, j, r, c, n_kernels)
         sums = equal_sums(tiles, base, labels, i, j, k)
         for tile, ours in zip(tiles, sums, strict=True):
             assert ours == pytest.approx(slow_sums(tile, np.eye(k), base, labels, i, j), rel=1e-12, abs=1e-13)
@@ -84,10 +89,9 @@ def test_several_kernels(k, bases, label_type, n_kernels):
 @settings
 def test_any_target_kernel(k, bases, label_type):
     base, labels = redraws(k, bases, label_type)
-    rng = np.random.default_rng(1)
-    gram = rng.normal(size=(k, k))
+    gram = np.random.default_rng(1).normal(size=(k, k))
     for i, j, r, c in PLACES:
-        tile = rng.normal(size=(r, c))
+        (tile,) = tiles_at(i, j, r, c, 1)
         expected = slow_sums(tile, gram, base, labels, i, j)
         assert gram_sums(tile, gram, base, labels, i, j) == pytest.approx(expected, rel=1e-11, abs=1e-12)
 

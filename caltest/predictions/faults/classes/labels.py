@@ -1,7 +1,7 @@
 """What faults of classes see of predictions and labels."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -82,7 +82,7 @@ class ClassView:
     def choosing(self, chosen: IntArray) -> "ClassView":
         """The same predictions with other chosen classes, in whose terms places are named, too."""
         view = copy(self)
-        for known in ("of_chosen", "places", "edges", "own_groups"):
+        for known in ("of_chosen", "places", "edges", "own_groups", "_pairs"):
             vars(view).pop(known, None)
         view.origin, view.chosen = view, chosen
         return view
@@ -117,6 +117,25 @@ class ClassView:
     def of_chosen(self) -> FloatArray:
         """Probabilities of the chosen classes, (n, S)."""
         return np.asarray(self.stored[:, self.chosen] / self.totals[:, None])
+
+    def pair_tables(self) -> Iterator[tuple[slice, FloatArray]]:
+        """Rows, and what they gain by leaks and swaps of the chosen classes, (r, S + 1, S, 2): kept if in one part."""
+        parts = list(ranges(self.n, TABLE // (2 * self.chosen.size**2)))
+        for part in parts:
+            yield part, self._pairs if len(parts) == 1 else self._pairs_of(part)
+
+    @cached_property
+    def _pairs(self) -> FloatArray:
+        return self._pairs_of(slice(None))
+
+    def _pairs_of(self, rows: slice) -> FloatArray:
+        p = np.maximum(self.of_chosen[rows], PAIR_FLOOR)
+        ratios = p[:, None, :] / p[:, :, None]
+        tables = np.zeros((len(p), self.chosen.size + 1, self.chosen.size, 2))
+        tables[:, :-1, :, 0] = np.log1p(PAIR_SHARE * ratios)
+        tables[:, :-1, :, 1] = np.log1p(PAIR_SHARE * (ratios - 1.0))
+        tables *= self.weights[rows, None, None, None]
+        return tables
 
     @property
     def claims(self) -> FloatArray:
@@ -322,18 +341,11 @@ class Labels:
     @cached_property
     def pair_logs(self) -> FloatArray:
         """Sums of what leaks and swaps gain."""
-        view, size = self.view, self.view.chosen.size
-        p = np.maximum(view.of_chosen, PAIR_FLOOR)
+        size = self.view.chosen.size
         sums = np.zeros((len(self.labels), size, size, 2))
-        for part in ranges(view.n, TABLE // (2 * size * size)):
-            some = p[part]
-            ratios = some[:, None, :] / some[:, :, None]
-            tables = np.zeros((some.shape[0], size + 1, size, 2))
-            tables[:, :-1, :, 0] = np.log1p(PAIR_SHARE * ratios)
-            tables[:, :-1, :, 1] = np.log1p(PAIR_SHARE * (ratios - 1.0))
-            tables *= view.weights[part, None, None, None]
+        for part, tables in self.view.pair_tables():
             labels = np.ascontiguousarray(self.places[:, part])
-            sums += tables_by_label(tables.reshape(some.shape[0], size + 1, -1), labels)[:, :-1].reshape(sums.shape)
+            sums += tables_by_label(tables.reshape(len(tables), size + 1, -1), labels)[:, :-1].reshape(sums.shape)
         return sums
 
 

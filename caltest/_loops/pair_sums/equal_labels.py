@@ -1,0 +1,81 @@
+"""Sums of several kernels over pairs with equal labels, for many redraws, by comparing the labels of all of them.
+
+For labels that mostly differ between redraws: the time does not depend on them. Where few change, lists of these take
+less (``redraws.equal_sums``).
+"""
+
+import numpy as np
+
+from caltest._basics.jit import jit
+from caltest._basics.numerics import Array, FloatArray
+from caltest._loops.pair_sums.redraws import FOUR, LANES
+
+
+def equal_label_sums(tiles: FloatArray, labels: Array, row_start: int, column_start: int) -> FloatArray:
+    """``sum_ij tile[i, j] [y_i = y_j]`` for each tile (L, r, c) of up to five kernels and labels (B, n), (L, B).
+
+    The tiles begin at a row and a column; of those on the diagonal only what is above it counts.
+    """
+    n_kernels, r, c = tiles.shape
+    if n_kernels < LANES:
+        tiles = np.concatenate([tiles, np.zeros((LANES - n_kernels, r, c))])
+    places = slice(row_start, row_start + r), slice(column_start, column_start + c)
+    rows, columns = (np.ascontiguousarray(labels[:, place].T) for place in places)
+    lines, sums = np.zeros((2, LANES, len(labels)))
+    _add_equal(tiles, rows, columns, row_start == column_start, lines, sums)
+    return sums[:n_kernels]
+
+
+@jit
+def _entries(tile: FloatArray, i: int, start: int, first: int) -> tuple[float, float, float, float]:
+    """Four of a row; 0 before the first that counts, and behind its end."""
+    last = tile.shape[1] - 1
+    return (
+        tile[i, start] if start >= first else 0.0,
+        tile[i, start + 1] if first <= start + 1 <= last else 0.0,
+        tile[i, start + 2] if first <= start + 2 <= last else 0.0,
+        tile[i, start + 3] if first <= start + 3 <= last else 0.0,
+    )
+
+
+@jit
+def _with(total: float, equal: tuple[bool, bool, bool, bool], k: tuple[float, float, float, float]) -> float:
+    """A sum and those of four numbers that count."""
+    total = total + k[0] if equal[0] else total
+    total = total + k[1] if equal[1] else total
+    total = total + k[2] if equal[2] else total
+    return total + k[3] if equal[3] else total
+
+
+@jit
+def _add_equal(
+    tiles: FloatArray, rows: Array, columns: Array, on_diagonal: bool, lines: FloatArray, sums: FloatArray
+) -> None:
+    n_columns, n_redraws = columns.shape
+    s0, s1, s2, s3, s4 = lines[0], lines[1], lines[2], lines[3], lines[4]
+    for i in range(rows.shape[0]):
+        own, first = rows[i], i + 1 if on_diagonal else 0
+        for b in range(n_redraws):
+            s0[b] = s1[b] = s2[b] = s3[b] = s4[b] = 0.0
+        for j in range(first // FOUR * FOUR, n_columns, FOUR):
+            y0, y1, y2 = columns[j], columns[min(j + 1, n_columns - 1)], columns[min(j + 2, n_columns - 1)]
+            y3 = columns[min(j + 3, n_columns - 1)]
+            k0, k1, k2 = (
+                _entries(tiles[0], i, j, first),
+                _entries(tiles[1], i, j, first),
+                _entries(tiles[2], i, j, first),
+            )
+            k3, k4 = _entries(tiles[3], i, j, first), _entries(tiles[4], i, j, first)
+            for b in range(n_redraws):
+                equal = own[b] == y0[b], own[b] == y1[b], own[b] == y2[b], own[b] == y3[b]
+                s0[b] = _with(s0[b], equal, k0)
+                s1[b] = _with(s1[b], equal, k1)
+                s2[b] = _with(s2[b], equal, k2)
+                s3[b] = _with(s3[b], equal, k3)
+                s4[b] = _with(s4[b], equal, k4)
+        for b in range(n_redraws):
+            sums[0, b] += s0[b]
+            sums[1, b] += s1[b]
+            sums[2, b] += s2[b]
+            sums[3, b] += s3[b]
+            sums[4, b] += s4[b]
