@@ -386,11 +386,11 @@ def cut_ensembles(rng, n):
     return predictions, np.maximum(y, -1.0)
 
 
-def of_times(power=1.0, rate=lambda x: 1.0, early=0.0, other=0.0):
+def of_times(power=1.0, rate=lambda x: 1.0, early=0.0, other=0.0, n_times=80):
     """Survival curves of Weibull times by a risk x, and times at another rate, or of other rows, some censored."""
 
     def make(rng, n):
-        x, times, rows = rng.normal(size=n), np.linspace(0.5, 40.0, 80), np.arange(n)
+        x, times, rows = rng.normal(size=n), np.linspace(40.0 / n_times, 40.0, n_times), np.arange(n)
         curves = ct.predictions.SurvivalCurve(times, np.exp(-np.exp(x)[:, None] * (times / 10.0) ** 1.5))
         some = rng.random(n) < other
         rows[some] = rng.permutation(rows[some])
@@ -1272,6 +1272,13 @@ PLANTED = [
         "times", "8 % have the event up to 1", of_times(early=0.08), "early", "up to ", None, "whatever is predicted"
     ),
     Planted("times", "three times the rate up to 1", with_early_rate, "hazard in time", "up to "),
+    Planted(
+        "times", "1.3 times the rate, curves at 20 times", of_times(rate=lambda x: 1.3, n_times=20), "hazard", "", 1.3
+    ),
+    Planted(
+        "times", "0.7 times the rate, curves at 8 times", of_times(rate=lambda x: 0.7, n_times=8), "hazard", "", 0.7
+    ),
+    Planted("times", "8 % up to 1, curves at 20 times", of_times(early=0.08, n_times=20), "early", "up to 2"),
     Planted("times", "as the power 1.5 of those predicted", of_long_times(1.5), "slope", "", 1.5, "too even"),
     Planted("times", "1.4 times as long", of_long_times(factor=1.4), "factor", "", 1.4, "as long"),
 ]

@@ -50,8 +50,8 @@ def faults_in_intervals(
     seen = IntervalScores(law, known, low, high, np.concatenate([weights[is_known], totals]), risks)
     faults = TimeFaults(law.take(np.zeros(seen.residuals.size, dtype=np.intp)), seen.given_weights)
     others = () if risks is None else faults_of_events(risks)
-    if any(isinstance(one, TimeFactor) for one in others):
-        # In words that suit times, where a shift of scores is nearly the same.
+    if others:
+        # In words that suit times, a factor of them or of rates, where a shift of scores is nearly the same.
         faults.kinds[0].n_choices = TimeFactor.n_choices * INSTEAD_OF_FACTOR
     faults.kinds = (Hazard(), Never(), *faults.kinds, *others)
     return faults, seen

@@ -67,7 +67,7 @@ class Risks:
         if not seen.any():
             return None
         start, stop = (hazard_of(end) for end in ends)
-        middle, *cuts = np.quantile(times[seen], (0.5, *CUTS), method="lower").tolist()
+        middle, *cuts = ends_of_intervals(law, np.quantile(times[seen], (0.5, *CUTS), method="lower")).tolist()
         cuts = np.unique(cuts)
         at_cuts = np.stack([hazard_of(levels_at(law, cut)) for cut in cuts])
         at_middle = hazard_of(levels_at(law, middle))
@@ -186,7 +186,7 @@ class Given:
         without these would explain times better than any of them, whatever is wrong: within cells of several intervals
         it has steps like theirs.
         """
-        law, grid = self.law.finite, getattr(self.law, "times", None)
+        law, grid = self.law.finite, grid_of(self.law)
         if law is None or grid is None:
             return None
         edges, levels = np.append(0.0, grid), np.append(0.0, np.cumsum(law.probabilities.mean(axis=0))[: grid.size])
@@ -245,11 +245,25 @@ def scores_of(hazards: FloatArray) -> FloatArray:
     return np.asarray(-scipy.special.ndtri_exp(-np.maximum(hazards, NEVER)))
 
 
+def grid_of(law: Predictions) -> FloatArray | None:
+    """Times between which curves say how probable events are; None of other laws."""
+    grid: FloatArray | None = getattr(law, "times", None)
+    return grid
+
+
+def ends_of_intervals(law: Predictions, times: FloatArray) -> FloatArray:
+    """Where the intervals of curves end that some times are in: within one a curve says nothing of events."""
+    grid = grid_of(law)
+    return times if grid is None else grid[np.minimum(np.searchsorted(grid, times), grid.size - 1)]
+
+
 def levels_at(law: Predictions, time: float) -> FloatArray:
-    """Predicted probabilities (n,) of an event up to a time."""
+    """Predicted probabilities (n,) of an event up to a time, of curves one of theirs."""
     times = np.full(len(law), time)
     found = law.transforms(times, np.ones(len(law), dtype=np.bool_))
-    return law.cdf(times) if found is None else 0.5 * (found.low + found.high)
+    if found is None:
+        return law.cdf(times)
+    return 0.5 * (found.low + found.high) if grid_of(law) is None else found.ends[1]
 
 
 def log_likelihoods_of(law: Predictions, times: FloatArray, seen: BoolArray) -> FloatArray:

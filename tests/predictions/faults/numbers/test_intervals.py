@@ -293,3 +293,31 @@ def test_steps_of_estimated_curves_are_no_early_events(seed):
     first = found(predictions, ct.Censored(np.minimum(time, end), time <= end))[0]
     assert first.kind in {"hazard", "shift"}
     assert first.gain < 20.0
+
+
+@pytest.mark.parametrize("rate", [0.7, 1.3, 1.6])
+@pytest.mark.parametrize("seed", range(3))
+def test_rates_of_curves_at_few_times_are_no_early_events(seed, rate):
+    """Within the intervals of curves nothing is known of events: none of them is early in a part of one."""
+    rng = np.random.default_rng(seed)
+    rates, grid = rng.uniform(0.4, 1.2, 2000), np.linspace(0.25, 12.0, 40)
+    time, end = rng.exponential(1.0 / (rate * rates)), rng.exponential(6.0, 2000)
+    curves = ct.predictions.SurvivalCurve(grid, np.exp(-rates[:, None] * grid))
+    first = found(curves, ct.Censored(np.minimum(time, end), time <= end))[0]
+    assert first.kind == "hazard"
+    assert "with that corrected" not in first.words
+    assert abs(np.log(first.estimate / rate)) < 0.12
+
+
+def test_times_up_to_which_curves_are_compared_are_theirs():
+    rng = np.random.default_rng(1)
+    grid, time = np.array([1.0, 2.0, 4.0]), rng.exponential(2.0, 300)
+    curves = ct.predictions.SurvivalCurve(grid, np.tile(np.exp(-grid / 2.0), (300, 1)))
+    law, levels = levels_of(curves, ct.Censored(time, np.ones(300, dtype=bool)))
+    risks = Risks.of(law, time, levels.ends, np.ones(300))
+    assert set(risks.cuts) <= set(grid)
+    assert risks.at_cuts[:, 0] == pytest.approx(risks.cuts / 2.0)
+    for cut, place in enumerate(risks.cuts):
+        seen, expected = risks.counts(cut, after=False)
+        assert seen == (time <= place).sum()
+        assert expected == pytest.approx(np.minimum(risks.expected, place / 2.0).sum())
