@@ -183,6 +183,22 @@ def of_positive_part(rng, n):
     return ct.Continuous(stats.uniform(low, 1.0)), low + 0.5 + 0.7 * (rng.random(n) - 0.5)
 
 
+def of_gamma_shapes(predicted, true):
+    def make(rng, n):
+        mean = rng.uniform(1.0, 5.0, n)
+        return ct.Gamma(np.full(n, predicted), mean / predicted), rng.gamma(true, mean / true)
+
+    return make
+
+
+def of_beta_totals(predicted, true):
+    def make(rng, n):
+        m = rng.uniform(0.1, 0.9, n)
+        return ct.Beta(predicted * m, predicted * (1.0 - m)), rng.beta(true * m, true * (1.0 - m))
+
+    return make
+
+
 def of_gamma(rng, n):
     p = ct.Gamma(np.full(n, 3.0), rng.uniform(1.0, 3.0, n))
     return p, 1.3 * p.sample(rng)
@@ -890,6 +906,9 @@ PLANTED = [
         "",
         0.01,
     ),
+    Planted("numbers", "shape 3 as exponential", of_gamma_shapes(1.0, 3.0), "scale", "", 3.0**-0.5, "as predicted"),
+    Planted("numbers", "shape 2.5 as 4", of_gamma_shapes(4.0, 2.5), "scale", "", 1.6**0.5, "too narrow"),
+    Planted("numbers", "shares with a + b = 9 as 4", of_beta_totals(4.0, 9.0), "scale", "", 0.5**0.5, "too wide"),
     Planted("numbers", "uniform, too wide", of_positive_part, "scale", "", None, "errors are 0.6"),
     Planted(
         "vectors",

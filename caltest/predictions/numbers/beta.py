@@ -43,6 +43,7 @@ class Beta(Univariate):
     parameter_names = ("a", "b")
     support = (0.0, 1.0)
     largest_shift = 20.0
+    spread_keeps_mean = True
     a = Parameter(0, "First parameters (..., n).")
     b = Parameter(1, "Second parameters (..., n).")
 

@@ -44,6 +44,7 @@ class Gamma(Univariate):
     parameter_names = ("shape", "scale")
     support = (0.0, np.inf)
     largest_shift = 20.0
+    spread_keeps_mean = True
     shape_parameter = Parameter(0, "Shapes (..., n).")
     scale = Parameter(1, "Scales (..., n).")
 

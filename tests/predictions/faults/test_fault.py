@@ -99,19 +99,18 @@ def test_ratios_of_numbers_have_mean_one(name, replications):
     n_nodes, rows, parts = replications((200, (3,), (0.15, 0.9)), (600, (3, 30), (0.15, 0.4, 0.7, 0.9)))
     nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     z = 14.0 * nodes
+    outcomes = predictions.of_standard_scores(np.repeat(z[:, None], 40, axis=1))
     for i in rows:
         faults = weighted_only(predictions, i)
         for fault, whole in zip(faults.kinds, predictions.faults().kinds, strict=True):
-            if fault.kind in {"factor", *OF_TARGETS}:
+            if fault.kind in OF_TARGETS:
                 continue
             for sibling in siblings(fault, fault.n_siblings):
                 for t in sizes(whole, predictions.faults().seen(y[None]), sibling, parts):
-                    seen = faults.seen(y[None])
                     logs = []
-                    for score in z:
+                    for score, targets in zip(z, outcomes, strict=True):
+                        seen = faults.seen(targets[None])
                         seen.__dict__ |= {"residuals": np.full(40, score), "outlier_scale": 5.0}
-                        for name_of_residuals in ("squares", "errors"):
-                            seen.__dict__.pop(name_of_residuals, None)
                         logs.append(fault.log_ratio(seen, sibling, t))
                     density = stats.norm.pdf(z) * np.exp(np.minimum(logs, 700.0))
                     assert 14.0 * (weights @ density) == pytest.approx(1.0, abs=3e-3), (fault.kind, sibling, t)

@@ -386,6 +386,38 @@ def scale_in_words(pattern: Pattern, fit: Fit, ratio: Callable[[float], float] =
     return f"predictions are too {'narrow' if size > 1.0 else 'wide'}{pattern.where}: errors are {much}{rest}"
 
 
+class Spread(Scale):
+    """Errors exp(t) times as large around the predicted means, of laws that are not symmetric and have others so wide.
+
+    Scores of such outcomes are not only wider: they have another mean, too, which is no error of its own.
+    """
+
+    def _law(self, seen: Scores, t: float) -> Any:
+        return seen.law.moved(0.0, exp(t))
+
+    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
+        if seen.corrected is not None:
+            return super().log_ratio(seen, sibling, t)
+        y = seen.targets[0]
+        with np.errstate(invalid="ignore"):
+            return seen.total_of_densities(self._law(seen, t).log_density(y) - seen.law.log_density(y))
+
+    def moved_back(self, seen: Scores, sibling: int, t: float) -> FloatArray:
+        if seen.corrected is not None:
+            return super().moved_back(seen, sibling, t)
+        return np.asarray(self._law(seen, t).standard_scores(seen.targets))
+
+    def size(self, seen: Scores, sibling: int, t: float) -> float:
+        """The ratio of standard deviations."""
+        if seen.corrected is not None:
+            return super().size(seen, sibling, t)
+        before, after = (float(seen.weights @ law.moments()[1]) for law in (seen.law, self._law(seen, t)))
+        return sqrt(after / before)
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        return scale_in_words(self.patterns[sibling], fit, lambda t: self.size(seen, sibling, t))
+
+
 class SpreadPower(Scale):
     """Errors that are ``(s / m)**t`` times as large, for deviations s with the geometric mean m."""
 

@@ -14,15 +14,12 @@ from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, bends
 from caltest.predictions.faults.numbers import errors, shapes
 from caltest.predictions.faults.numbers.members import MemberAmount, MemberFactor, MemberOutliers, faults_of_members
 from caltest.predictions.faults.numbers.ranks import shapes_of_ranks, shifts_of_ranks
-from caltest.predictions.faults.numbers.scores import LAST_SCORE, ROUNDING, Scores
+from caltest.predictions.faults.numbers.scores import ROUNDING, Scores
 from caltest.predictions.faults.numbers.ties import SharedValue, Total, pools_of, rows_of_value, shared_value
 from caltest.predictions.faults.other_rows import OtherRows
 from caltest.predictions.faults.values import CutOff, Others, SameValue
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES, waves
 from caltest.predictions.faults.words import Fit
-
-FEW = 0.05
-"""Share of outcomes whose scores have no digits up to which these say nothing on a factor."""
 
 INSTEAD_OF_FACTOR = 8.0
 """By how much larger the likelihood of a shift of positive outcomes has to be, to be named in place of a factor."""
@@ -46,10 +43,7 @@ class Factor(Fault[Scores]):
             return 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = seen.law.log_density(seen.targets[0] * exp(-t)) - t - seen.law.log_density(seen.targets[0])
-        # A few outcomes whose scores have no digits are outliers, whatever factor would make them likely.
-        far = np.abs(seen.z[0]) > LAST_SCORE
-        known = ~far | (seen.share_of(far) > FEW)
-        return seen.total(np.where(known, np.where(np.isnan(logs), -np.inf, logs), 0.0))
+        return seen.total_of_densities(logs)
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         return f"outcomes are {self.sized(seen, sibling, fit)} times as large as predicted"
@@ -76,7 +70,8 @@ class NumberFaults(Faults):
         fast = np.concatenate([by_mean[SLOW:], by_variance[2:]]) * self.weights
         self._named = [(mean, "predicted means"), (variance, "predicted variances")]
         everywhere = [Pattern(one[0])]
-        kinds: list[Fault[Scores]] = [errors.Shift(everywhere), errors.Scale(everywhere)]
+        scale = errors.Spread if getattr(law, "spread_keeps_mean", False) else errors.Scale
+        kinds: list[Fault[Scores]] = [errors.Shift(everywhere), scale(everywhere)]
         compared = [
             Rows("shift", len(features), partial(errors.sums_of_scores, features), 2.0),
             Rows("scale", len(features), partial(errors.sums_of_squares, features), 2.0),

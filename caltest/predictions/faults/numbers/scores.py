@@ -38,6 +38,9 @@ FARTHEST = 1e7
 others in the rounding errors of their sums.
 """
 
+FEW = 0.05
+"""Share of outcomes without digits in their scores up to which they are outliers."""
+
 LAST_SCORE = 37.0
 """Beyond which probabilities are no numbers, so that scores of laws that are not normal end there."""
 
@@ -449,6 +452,15 @@ class Scores(SeesValues):
         if self._m is None:
             return np.asarray(-0.5 * squares)
         return np.asarray(-0.5 * self._m * np.log1p(squares / (self._m - 1.0)))
+
+    def total_of_densities(self, logs: FloatArray) -> float:
+        """Sum of log ratios (n,) of densities of the targets.
+
+        A few outcomes whose scores have no digits are outliers, whatever would make them likely, and count as 0.
+        """
+        far = np.abs(self.z[0]) > LAST_SCORE
+        known = ~far | (self.share_of(far) > FEW)
+        return self.total(np.where(known, np.where(np.isnan(logs), -np.inf, logs), 0.0))
 
     def share_of(self, some: BoolArray) -> float:
         """Share of the weight of some observations (n,); 0 where all are as certain as predicted, which have none."""

@@ -474,3 +474,24 @@ def test_outliers_are_clearly_larger_than_others():
     m = rng.normal(size=2000)
     first = findings_of(as_sample(ct.StudentT(np.full(2000, 10.0), m, np.ones(2000)), m + rng.standard_t(2.5, 2000)))[0]
     assert {first.kind, first.second.kind} == {"heavy tails", "scale"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("make", "ratio"),
+    [
+        (lambda m, rng: (ct.Gamma(np.ones(m.size), m), rng.gamma(3.0, m / 3.0)), 3.0**-0.5),
+        (lambda m, rng: (ct.Gamma(np.full(m.size, 4.0), m / 4.0), rng.gamma(2.0, m / 2.0)), 2.0**0.5),
+        (lambda m, rng: (ct.Beta(4.0 * m, 4.0 * (1.0 - m)), rng.beta(9.0 * m, 9.0 * (1.0 - m))), 0.5**0.5),
+        (lambda m, rng: (ct.Beta(9.0 * m, 9.0 * (1.0 - m)), rng.beta(4.0 * m, 4.0 * (1.0 - m))), 2.0**0.5),
+    ],
+    ids=["exponential", "gamma", "beta, too wide", "beta, too narrow"],
+)
+def test_wider_laws_that_are_not_symmetric_are_not_shifted_too(make, ratio, seed):
+    """Their scores have other means, too, although the means of the outcomes are right."""
+    rng = np.random.default_rng([3, seed])
+    predictions, y = make(rng.uniform(0.1, 0.9, 2000), rng)
+    first = findings_of(as_sample(predictions, y))[0]
+    assert first.kind == "scale"
+    assert "with that corrected" not in first.words
+    assert abs(np.log(first.estimate / ratio)) < 0.07
