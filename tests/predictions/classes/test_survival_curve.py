@@ -170,7 +170,7 @@ def test_wrong_curves_are_found():
         SurvivalCurve(grid, np.exp(-1.5 * rate[:, None] * grid)), targets, n_resamples=39, rng=1
     )
     assert result.pvalue == 0.025
-    assert str(result.finding).startswith("outcomes are above what was predicted")
+    assert str(result.finding).startswith("events come later than predicted")
 
 
 @pytest.mark.usefixtures("without_findings")

@@ -7,12 +7,13 @@ import scipy
 
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import Fault, Faults
+from caltest.predictions.faults.fault import Fault, Faults, Pattern
+from caltest.predictions.faults.numbers.errors import Shift
 from caltest.predictions.faults.numbers.faults import INSTEAD_OF_FACTOR, NumberFaults
 from caltest.predictions.faults.numbers.rates import TimeFactor, faults_of_events
 from caltest.predictions.faults.numbers.risks import Risks
 from caltest.predictions.faults.numbers.scores import Scores
-from caltest.predictions.faults.words import Fit, percent
+from caltest.predictions.faults.words import Fit, percent, sized_shift
 from caltest.predictions.reductions.standard_scores import FARTHEST as LEAST, SMALLEST
 
 ALIKE = 0.02
@@ -50,10 +51,11 @@ def faults_in_intervals(
     seen = IntervalScores(law, known, low, high, np.concatenate([weights[is_known], totals]), risks)
     faults = TimeFaults(law.take(np.zeros(seen.residuals.size, dtype=np.intp)), seen.given_weights)
     others = () if risks is None else faults_of_events(risks)
+    later = Later([Pattern(np.ones(seen.residuals.size))])
     if others:
-        # In words that suit times, a factor of them or of rates, where a shift of scores is nearly the same.
-        faults.kinds[0].n_choices = TimeFactor.n_choices * INSTEAD_OF_FACTOR
-    faults.kinds = (Hazard(), Never(), *faults.kinds, *others)
+        # A factor of times or of rates is said where a shift of scores is nearly the same.
+        later.n_choices = TimeFactor.n_choices * INSTEAD_OF_FACTOR
+    faults.kinds = (Hazard(), Never(), later, *faults.kinds[1:], *others)
     return faults, seen
 
 
@@ -68,6 +70,14 @@ class TimeFaults(NumberFaults):
         if seen.risks is not None and isinstance(correction, np.ndarray):
             return self.after(seen, seen.risks.moved(seen.errors, correction))
         return super().after(seen, correction)
+
+
+class Later(Shift):
+    """A shift of all scores, in words that suit times."""
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        much = f"{sized_shift(fit, lambda t: self.size(seen, sibling, t))} {self.unit}"
+        return f"events come {'later' if fit.t > 0.0 else 'earlier'} than predicted, by {much}"
 
 
 class Hazard(Fault[Scores]):

@@ -321,3 +321,16 @@ def test_times_up_to_which_curves_are_compared_are_theirs():
         seen, expected = risks.counts(cut, after=False)
         assert seen == (time <= place).sum()
         assert expected == pytest.approx(np.minimum(risks.expected, place / 2.0).sum())
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"), [(1.4, "events come later than predicted, by 0."), (0.7, "events come earlier")]
+)
+def test_shifts_of_curves_are_said_of_events(factor, words):
+    rng = np.random.default_rng(4)
+    x = 0.6 * rng.normal(size=2000)
+    time, end = factor * np.exp(x + 0.7 * rng.normal(size=2000)), rng.exponential(3.0, 2000)
+    grid = np.linspace(0.3, 6.0, 20)
+    curves = ct.predictions.SurvivalCurve(grid, stats.norm.sf((np.log(grid) - x[:, None]) / 0.7))
+    first = found(curves, ct.Censored(np.minimum(time, end), time <= end))[0]
+    assert (first.kind, first.words.startswith(words)) == ("shift", True)
