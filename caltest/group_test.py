@@ -336,7 +336,7 @@ def _finding(sample: Sample, weights: FloatArray | None, pvalue: float) -> Findi
     if weights is not None:
         kept = np.flatnonzero(weights)
         sample, weights = sample.take(kept), weights[kept] * (weights.sum() / (weights @ weights))
-    return next(iter(named(findings_of(sample, weights), pvalue)), None)
+    return next(iter(named(findings_of(sample, weights, pvalue), pvalue)), None)
 
 
 @own_errstate

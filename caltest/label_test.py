@@ -247,6 +247,6 @@ def _label(name: str, sample: Sample, pvalue: float, adjusted: float) -> LabelRe
     if sample.exclusion is not None:
         finding = impossible(sample.exclusion)
     elif adjusted <= LEVEL:
-        finding = next(iter(named(findings_of(sample), adjusted)), None)
+        finding = next(iter(named(findings_of(sample, None, adjusted), adjusted)), None)
     claimed = float(sample.predictions.to_array().mean())
     return LabelResult(name, n, claimed, count / n, share_interval(count, n, 0.95), pvalue, adjusted, finding)

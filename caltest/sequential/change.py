@@ -120,7 +120,7 @@ def change_of(sample: Sample, lag: int = 1) -> Change | None:
 def likeliest(sample: Sample, pvalue: float, lag: int = 1) -> Finding | None:
     """The fault that explains outcomes best, of which as many as the lag count as one."""
     weights = None if lag == 1 else np.full(len(sample), 1.0 / lag)
-    return next(iter(named(findings_of(sample, weights), pvalue)), None)
+    return next(iter(named(findings_of(sample, weights, pvalue), pvalue)), None)
 
 
 def _log_likelihoods(sample: Sample) -> FloatArray | None:

@@ -36,8 +36,8 @@ SAME = 1e-4
 """Gains closer than this are those of one law."""
 
 
-def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Finding, ...]:
-    """The faults that explain the outcomes best, with the largest gain first.
+def findings_of(sample: Sample, weights: FloatArray | None = None, pvalue: float = 0.0) -> tuple[Finding, ...]:
+    """The faults that explain the outcomes best, with the largest gain first; none that ``named`` leaves out.
 
     The gain is ``l(t) - log(max(n, 100)) / 2 - log(m) - log(K)`` with the log likelihood ratio l at its maximum, m
     siblings of the fault and K kinds of faults of the family. None where nobody asks for them.
@@ -51,6 +51,8 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
         if not likely:
             return ()
         ordered = in_order(faults.kinds, likely)
+        if ordered[0].gain <= 0.0 and pvalue > LEVEL:
+            return ()
         if ordered[0].gain > 0.0:
             best = best_explanation(ordered, likely, faults, seen)
         else:

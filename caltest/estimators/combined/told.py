@@ -46,7 +46,7 @@ def told(
         weights = np.full(n, 1.0 / design_effect(some, clusters.take(rows)))
     elif weights is None and lag > 1:
         weights = np.full(n, 1.0 / lag)
-    findings = named(findings_of(some, None if weights is None else weights[rows]), pvalue)
+    findings = named(findings_of(some, None if weights is None else weights[rows], pvalue), pvalue)
     said = findings[0] if findings and pvalue <= LEVEL else None
     return {"findings": findings, "measures": measures_of(sample, said, clusters, lag, given)}
 
