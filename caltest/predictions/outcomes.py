@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,6 +26,11 @@ class Outcomes:
         k = self.probabilities.shape[-1]
         if self.gram.shape != (k, k):
             raise ValueError(f"target_kernel: got a tile of shape {self.gram.shape} for {k} outcomes, wanted {(k, k)}")
+
+    @cached_property
+    def by_row(self) -> Array:
+        """The labels of each observation, (n, B)."""
+        return np.ascontiguousarray(self.labels.T)
 
     @property
     def changes(self) -> FloatArray:

@@ -11,18 +11,16 @@ from caltest._basics.numerics import Array, FloatArray
 from caltest._loops.pair_sums.redraws import FOUR, LANES
 
 
-def equal_label_sums(tiles: FloatArray, labels: Array, row_start: int, column_start: int) -> FloatArray:
-    """``sum_ij tile[i, j] [y_i = y_j]`` for each tile (L, r, c) of up to five kernels and labels (B, n), (L, B).
+def equal_label_sums(tiles: FloatArray, rows: Array, columns: Array, on_diagonal: bool) -> FloatArray:
+    """``sum_ij tile[i, j] [y_i = y_j]`` for each tile (L, r, c) of up to five kernels and each redraw, (L, B).
 
-    The tiles begin at a row and a column; of those on the diagonal only what is above it counts.
+    Labels are those of the rows (r, B) and the columns (c, B); of tiles on the diagonal what is above it counts.
     """
-    n_kernels, r, c = tiles.shape
+    n_kernels, n_redraws = len(tiles), rows.shape[1]
     if n_kernels < LANES:
-        tiles = np.concatenate([tiles, np.zeros((LANES - n_kernels, r, c))])
-    places = slice(row_start, row_start + r), slice(column_start, column_start + c)
-    rows, columns = (np.ascontiguousarray(labels[:, place].T) for place in places)
-    lines, sums = np.zeros((2, LANES, len(labels)))
-    _add_equal(tiles, rows, columns, row_start == column_start, lines, sums)
+        tiles = np.concatenate([tiles, np.zeros((LANES - n_kernels, *tiles.shape[1:]))])
+    lines, sums = np.zeros((2, LANES, n_redraws))
+    _add_equal(tiles, rows, columns, on_diagonal, lines, sums)
     return sums[:n_kernels]
 
 

@@ -114,9 +114,11 @@ def _listed_sums(
         values = kernel_tiles(kernels, predictions, place)
         if rows == columns:
             values[:, np.arange(values.shape[1]), np.arange(values.shape[1])] = 0.0
-        smooth = [(rows, values @ anchors[columns])]
+        # One product of matrices for all kernels.
+        across = values.reshape(-1, values.shape[2]) @ anchors[columns]
+        smooth = [(rows, across.reshape(*values.shape[:2], -1))]
         if rows != columns:
-            smooth.append((columns, values.swapaxes(1, 2) @ anchors[rows]))
+            smooth.append((columns, (anchors[rows].T @ values).swapaxes(1, 2)))
         return _changed_sums(values, outcomes, matrix, place), smooth
 
     pairs = np.zeros((len(kernels), labels.shape[0]))
@@ -142,7 +144,8 @@ def _changed_sums(tiles: FloatArray, outcomes: Outcomes, matrix: FloatArray | No
     has_base = bool((base >= 0).any())
     parts, k = list(ranges(len(tiles), redraws.LANES)), outcomes.probabilities.shape[1]
     if matrix is None and len(tiles) >= SEVERAL and not has_base:
-        return np.concatenate([equal_label_sums(tiles[part], labels, *begin) for part in parts])
+        own, others = (outcomes.by_row[some] for some in place)
+        return np.concatenate([equal_label_sums(tiles[part], own, others, rows == columns) for part in parts])
     if rows == columns:
         tiles = np.triu(tiles)
     if matrix is None:
