@@ -11,6 +11,7 @@ import numpy as np
 
 import caltest as ct
 from caltest._basics.asked import pvalues_only
+from caltest.estimators.combined.detectable import FIRST, THEN
 
 SETS, STATED, SIZES = 400, 3, (100, 400, 1600)
 LAWS = {
@@ -48,22 +49,24 @@ def noise():
         noise_of(name, n)
 
 
-def noise_of(name, n, redraws=3000, statements=12):
-    """Statements from some of many redraws, and whole tests of the same data sets, each with redraws of its own."""
+def noise_of(name, n, redraws=3000, statements=40, more_sets=4):
+    """Statements, each from some of many redraws and data sets, and whole tests, each with redraws of its own."""
     law, rng = LAWS[name](np.random.default_rng(7), n), np.random.default_rng(0)
     omnibus = ct.OmnibusTest().estimator.resolve(law, 1)
     null = omnibus.values(law, law.redraw(np.random.default_rng(5), redraws))
-    wrong = omnibus.values(law, law.slightly_wrong(12345, SETS)[1])
+    wrong = omnibus.values(law, law.slightly_wrong(12345, more_sets * SETS)[1])
     for number in (199, 999):
 
-        def some(more, number=number):
-            return np.ascontiguousarray(null[:, rng.choice(redraws, number + more, replace=False)])
+        def some(values, size):
+            return np.ascontiguousarray(values[:, rng.choice(values.shape[1], size, replace=False)])
 
-        whole = [omnibus.combined(np.column_stack([wrong[:, i], some(0)])) for i in range(SETS)]
+        whole = [omnibus.combined(np.column_stack([one, some(null, number)])) for one in wrong.T]
         rate = np.mean([1 + np.sum(one[1:] >= one[0]) <= 0.05 * (1 + number) for one in whole])
-        powers = [np.mean(omnibus.pvalues_of(wrong, some(1), 1) <= 0.05) for _ in range(statements)]
-        said = f"stated {100 * np.mean(powers):.1f}, standard deviation {100 * np.std(powers, ddof=1):.1f}"
-        print(f"{name}, n = {n}, {number} redraws: {said}; whole tests {100 * rate:.1f}", flush=True)
+        drawn = [(some(wrong, FIRST + THEN), some(null, number + 1)) for _ in range(statements)]
+        powers = np.array([np.mean(omnibus.pvalues_of(*one, 1) <= 0.05) for one in drawn])
+        numbers = f"{100 * powers.mean():.1f} | {100 * powers.std(ddof=1):.1f} | {100 * rate:.1f}"
+        inside = f"{np.sum(np.abs(powers - rate) <= 0.05)} of {statements}"
+        print(f"| {name} | {n} | {number} | {numbers} | {inside} |", flush=True)
 
 
 def times(n, mean_end, grid, ratio, seed):
