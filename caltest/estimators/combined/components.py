@@ -109,7 +109,8 @@ class FaultsComponent(Component):
     def columns(self, values: FloatArray, null: FloatArray | None = None) -> list[Column]:
         """Two for each fault with several rows, which share its weight."""
         compared = self.numbers.faults.compared
-        squares = np.square(np.clip(standardised(values, null), -FARTHEST, FARTHEST))
+        squares = standardised(values, null)
+        np.square(np.clip(squares, -FARTHEST, FARTHEST, out=squares), out=squares)
         starts = np.cumsum([0, *(rows.n_rows for rows in compared)])
         total = sum(rows.weight for rows in compared)
         columns = []

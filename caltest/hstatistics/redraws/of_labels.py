@@ -28,7 +28,6 @@ AT_ONCE = 512
 LISTED = 16.0
 """In the time for a pair of listed labels a matrix product takes so many pairs of features."""
 
-
 COMPARED, SEVERAL = 0.4, 3
 """The share of labels that differ from their base, and the number of kernels, from which on comparisons of all pairs
 take less time than lists."""
