@@ -1,5 +1,6 @@
 """What a family of predictive distributions has to know."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -16,6 +17,7 @@ from caltest._basics.numerics import (
     ArrayLike,
     BoolArray,
     FloatArray,
+    IntArray,
     check_memory,
     evenly_spaced,
     generator_apart,
@@ -25,8 +27,9 @@ from caltest._validation import levels, whole_number
 from caltest._validation.notes import once
 from caltest.kernels import ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
-from caltest.predictions.claims import FAR_OFF, Checks, Claim, of_half, of_numbers, of_outliers, shifted
+from caltest.predictions.claims import FAR_OFF, Checks, Claim, of_half
 from caltest.predictions.inputs.labelled import Labelled, indices_of
+from caltest.predictions.numbers.claims import of_numbers, of_outliers, shifted
 from caltest.predictions.outcomes import Outcomes, Traces
 from caltest.predictions.reductions.standard_scores import FARTHEST, SMALLEST, UPPER, in_units, mean_square
 from caltest.predictions.repairable import Repairable
@@ -634,8 +637,16 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
 
     def claims_at(self, kind: str, place: str, targets: Array) -> tuple[list[Claim], int]:
         """Claims about what a finding names, if ``claims`` may not show it, and how many all such places have."""
-        found = of_outliers(self, targets) if kind in FAR_OFF else of_half(self, place, targets)
-        return found, 8
+        if kind in FAR_OFF:
+            return of_outliers(self, targets), 8
+        if not (found := re.search(r"predicted (mean|variance)s are (above|at most)", place)):
+            return [], 8
+
+        def of_rows(rows: IntArray) -> list[Claim]:
+            claims = self.take(rows).claims(targets[rows])[0]
+            return [*claims[1:2], *claims[-1:]]
+
+        return of_half(self.moments()[int(found[1] == "variance")], found[2], f"{found[1]}s", of_rows), 8
 
     def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
         """Outcomes (size, n) if the predictions are wrong by what just matters, and how, in words."""

@@ -6,14 +6,15 @@ import numpy as np
 import scipy
 
 from caltest._basics.arrays import to_array
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of
 from caltest._validation import finite_array, increasing_numbers, real_array, real_targets, refuse_rows
 from caltest._validation.column_names import levels_named, names_of_columns
 from caltest.kernels import LaplacianKernel, Metric
 from caltest.predictions.base import Parameter, Predictions, require_family
-from caltest.predictions.claims import DEVIATION, SHIFTED, Checks, of_quantiles
+from caltest.predictions.claims import Checks, Claim, by_spread
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults import Faults
+from caltest.predictions.numbers.claims import DEVIATION, SHIFTED
 from caltest.predictions.numbers.normal import Normal
 
 LARGEST = np.finfo(np.float64).max
@@ -176,7 +177,25 @@ class QuantileForecast(FinitePredictions):
         return QuantileFaults(self, weights, among=among)
 
     def claims(self, targets: Array) -> Checks:
-        return of_quantiles(self.levels, self.values, targets)
+        """Coverage between quantiles of levels u and 1 - u; outcomes up to each where there are no such pairs."""
+        levels, order = (
+            self.levels,
+            by_spread(self.values[:, -1] - self.values[:, 0], self.values[:, self.levels.size // 2]),
+        )
+        mirrored = np.isclose(levels[:, None], 1.0 - levels, atol=1e-9)
+        pairs = [(i, j) for i, j in np.argwhere(mirrored).tolist() if i < j]
+
+        def claim(name: str, probability: float, occurred: BoolArray) -> Claim:
+            return Claim(name, np.full(len(self), probability), occurred, order)
+
+        claims = []
+        for i, j in reversed(pairs):
+            width = float(levels[j] - levels[i])
+            claims.append(claim(f"inside the {100 * width:.3g} % interval", width, (targets > i) & (targets <= j)))
+        for i, level in enumerate(levels.tolist()):
+            if not pairs or abs(level - 0.5) < 1e-9:
+                claims.append(claim(f"up to the {100 * level:.3g} % quantile", level, targets <= i))
+        return claims, []
 
     def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array]:
         """The intervals of normal outcomes that are moved."""

@@ -17,7 +17,8 @@ from caltest._validation.labels import in_order_of_columns
 from caltest.kernels import TargetKernel
 from caltest.kernels.matrix import squared_diameter
 from caltest.predictions.base import Drawer, Predictions, Uniforms, median_standard_deviation, weighted_sum
-from caltest.predictions.claims import Checks, Claim, of_classes as claims_of_classes, of_named_classes, overconfident
+from caltest.predictions.claims import Checks, Claim
+from caltest.predictions.classes.claims import of_classes as claims_of_classes, of_named_classes, overconfident
 from caltest.predictions.inputs.labelled import require_same_classes
 from caltest.predictions.outcomes import Outcomes, Traces, looked_up, outcome_traces
 

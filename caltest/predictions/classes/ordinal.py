@@ -10,7 +10,7 @@ from caltest._validation import increasing_numbers, real_array
 from caltest._validation.labels import numbers_of
 from caltest.kernels import LaplacianKernel, SquaredEuclidean, Wasserstein1
 from caltest.predictions.base import Predictions
-from caltest.predictions.claims import Claim, of_levels
+from caltest.predictions.claims import Claim
 from caltest.predictions.classes.categorical import Categorical
 from caltest.predictions.classes.finite import at_labels
 from caltest.predictions.faults import Faults
@@ -80,7 +80,13 @@ class Ordinal(Categorical):
         return self.positions[targets] - means, means
 
     def claims_at(self, kind: str, place: str, targets: Array) -> tuple[list[Claim], int]:
-        return of_levels(self, targets), self.n_classes - 1
+        """Whether outcomes are up to a class as often as claimed: the one where the mean is most off."""
+        below = self.probabilities.cumsum(axis=1)[:, :-1]
+        occurred = targets[:, None] <= np.arange(self.n_classes - 1)
+        c = int(np.abs((occurred - below).mean(axis=0)).argmax())
+        name = self.up_to_in_words(c)
+        claim = Claim(name, below[:, c].clip(0.0, 1.0), occurred[:, c], below[:, c], event=name)
+        return [claim], self.n_classes - 1
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         super().check_compatible(other, name)

@@ -19,8 +19,9 @@ from caltest._validation import same_length, whole_counts
 from caltest.kernels import Euclidean, SquaredEuclidean, TargetKernel
 from caltest.predictions.alternatives import Alternatives, CountAlternatives
 from caltest.predictions.base import Drawer, Predictions, Uniforms
-from caltest.predictions.claims import Checks, of_numbers, shifted
+from caltest.predictions.claims import Checks
 from caltest.predictions.counts.expectations import CountTable, means_of_counts, means_of_range, without_tiny
+from caltest.predictions.numbers.claims import of_numbers, shifted
 from caltest.predictions.outcomes import Outcomes, Traces, looked_up, outcome_traces
 
 if TYPE_CHECKING:

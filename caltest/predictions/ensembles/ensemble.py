@@ -8,7 +8,8 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, ge
 from caltest._validation import whole_number
 from caltest.predictions.alternatives import Odds, PoolOdds
 from caltest.predictions.base import Drawer, Parameter, Predictions
-from caltest.predictions.claims import FAR_OFF, Checks, Claim, of_far_values, of_members, of_pools
+from caltest.predictions.claims import FAR_OFF, Checks, Claim
+from caltest.predictions.ensembles.claims import of_far_values, of_members, of_pools
 from caltest.predictions.ensembles.members import Members, checked_members
 from caltest.predictions.levels import Levels, between
 from caltest.predictions.reductions.standard_scores import FARTHEST, LARGEST_SCORE, in_units

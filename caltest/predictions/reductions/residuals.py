@@ -12,7 +12,7 @@ from caltest._validation import real_targets, refuse_rows
 from caltest.kernels import GaussianKernel, Metric, ProductKernel, TargetKernel
 from caltest.kernels.base import Exponential
 from caltest.predictions.base import Drawer, Predictions, require_family
-from caltest.predictions.claims import Checks, Claim, of_events
+from caltest.predictions.claims import TINY, Checks, Claim, HazardClaim
 from caltest.predictions.inputs.convert import as_sample
 
 if TYPE_CHECKING:
@@ -175,6 +175,42 @@ def _integral_of_exponential(kernel: Exponential, ends: FloatArray) -> FloatArra
 
 def _of_distance(kernel: TargetKernel, distances: FloatArray) -> FloatArray:
     return kernel.target_tile(np.zeros(1), distances.reshape(-1)).reshape(distances.shape)
+
+
+def of_events(laws: Predictions, u: FloatArray, ends: tuple[FloatArray, FloatArray]) -> Checks:
+    """Whether as many events are seen as predicted while rows are observed, in all and in both halves of that time.
+
+    Of levels u (n,) of times, between ends, the upper one 1 where censored. Events less cumulative predicted hazards up
+    to the last time are a martingale: a row is expected to have ``-log(1 - u)`` of them. Those that are known to be
+    beyond the last time of a curve, or all members of an ensemble, count as censored there.
+    """
+    low, high = ends
+    seen = high < 1.0
+    hazard = -np.log1p(-np.minimum(np.where(seen, u, low), 1.0 - TINY))
+    middle, order = float(np.median(hazard)), _places(laws)
+    early, is_late = np.minimum(hazard, middle), hazard > middle
+    level = f"{-100.0 * np.expm1(-middle):.3g} % quantile"
+
+    def claim(name: str, expected: FloatArray, occurred: BoolArray) -> Claim:
+        return HazardClaim(name, expected, occurred, order, event=name)
+
+    claims = [
+        claim("events while observed", hazard, seen),
+        claim(f"events up to the {level}", early, seen & ~is_late),
+        claim(f"events beyond the {level}", hazard - early, seen & is_late),
+    ]
+    return [one for one in claims if one.probability.any()], []
+
+
+def _places(laws: Predictions) -> FloatArray:
+    """Medians (n,) of predicted times, or their means where quantiles are not known, or mean intervals of curves."""
+    if laws.finite is not None:
+        p = laws.finite.probabilities
+        return np.asarray(p @ np.arange(float(p.shape[1])))
+    try:
+        return laws.quantile(0.5)
+    except TypeError:
+        return laws.moments()[0]
 
 
 class Residuals(Predictions):

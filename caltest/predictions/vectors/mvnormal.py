@@ -1,5 +1,7 @@
 """Predicted normal distributions of vectors."""
 
+import re
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -16,7 +18,7 @@ from caltest._validation.labels import require_order_of
 from caltest.kernels import Euclidean, KernelWarning, Metric, TargetKernel, Wasserstein
 from caltest.predictions.alternatives import Alternatives, NormalAlternatives
 from caltest.predictions.base import Drawer, Parameter, Predictions, require_family
-from caltest.predictions.claims import FAR_OFF, Checks, Claim, of_named_coordinates, of_outlying_vectors, of_vectors
+from caltest.predictions.claims import FAR_OFF, LEVELS, SHIFT, WIDEST, Checks, Claim, of_half, of_moments
 from caltest.predictions.numbers.normal import Normal
 from caltest.predictions.reductions.standard_scores import LARGEST_SCORE, in_units
 
@@ -179,13 +181,46 @@ class MvNormal(Predictions):
         return self.mean + self._times_root(scores)
 
     def claims(self, targets: Array) -> Checks:
-        return ([], []) if self.is_singular else of_vectors(self, self._whitened(targets), targets)
+        """Coverage of ellipsoids around the means, by squared lengths of normal residuals."""
+        if self.is_singular:
+            return [], []
+        return [self._inside_region(level, targets) for level in LEVELS], of_moments(self, targets)
+
+    def _inside_region(self, level: float, targets: Array) -> Claim:
+        largest = scipy.special.chdtri(self.dimension, 1.0 - level)
+        occurred = np.square(self._whitened(targets)).sum(axis=1) <= largest
+        return Claim(f"inside the {100 * level:g} % region", np.full(len(self), level), occurred, self.moments()[1])
 
     def claims_at(self, kind: str, place: str, targets: Array) -> tuple[list[Claim], int]:
-        named, d = [] if self.is_singular else of_named_coordinates(self, place, targets), self.dimension
+        named, d = [] if self.is_singular else self._of_coordinates(place, targets), self.dimension
         if kind in FAR_OFF and not self.is_singular:
-            named += of_outlying_vectors(self, self._whitened(targets))
+            named.append(self._inside_region(WIDEST, targets).rare)
         return named, d * (d + 3) // 2 * (2 * d + 1)
+
+    def _of_coordinates(self, place: str, targets: Array) -> list[Claim]:
+        """Median and interval of a coordinate, or signs of errors of two, of all rows or the half that is named."""
+        if wave := re.fullmatch(r"predicted means of (coordinate (\d+))", place):
+            mean = self.mean[:, int(wave[2])]
+            return [replace(one, order=mean) for one in self._of_coordinates(wave[1], targets)]
+        if not (found := re.match(r"coordinates? (\d+)(?: and (\d+))?", place)):
+            return []
+        named, (a, b) = found[0], found.groups()
+        if where := re.search(r"predicted means of coordinate (\d+) are (above|at most)", place):
+            feature, half = self.mean[:, int(where[1])], f"means of {where[1]}"
+            return of_half(feature, where[2], half, lambda rows: self.take(rows)._of_coordinates(named, targets[rows]))
+        z, spread = self.standard_scores(targets), self.moments()[1]
+        half_of_all, most, name = np.full(len(self), 0.5), np.full(len(self), LEVELS[1]), f"coordinate {a}"
+        if b is not None:
+            event = f"errors of the same sign in coordinates {a} and {b}"
+            same = z[:, int(a)] * z[:, int(b)] > 0.0
+            return [Claim(f"same sign in {a} and {b}", half_of_all, same, spread, event=event)]
+        own, reach = z[:, int(a)], np.sqrt(scipy.special.chdtri(1.0, 1.0 - LEVELS[1]))
+        within = f"{100 * LEVELS[1]:g} %"
+        event = f"{name} inside its {within} interval"
+        return [
+            Claim(f"{name} above median", half_of_all, own > 0.0, spread, SHIFT, f"{name} above its median"),
+            Claim(f"{name} inside {within}", most, np.abs(own) <= reach, spread, event=event),
+        ]
 
     def alternatives(self, weights: FloatArray | None = None) -> Alternatives | None:
         return None if self.is_singular else NormalAlternatives(self, weights, (self.dimension,))

@@ -16,7 +16,7 @@ from caltest.estimators.combined.findings import findings_of
 from caltest.estimators.combined.measures import gap_interval, mean_deviation, measures_of, weighted_shares
 from caltest.estimators.combined.told import told
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
-from caltest.predictions.claims import of_far_values
+from caltest.predictions.ensembles.claims import of_far_values
 from caltest.predictions.inputs.convert import as_sample
 
 

@@ -225,7 +225,7 @@ def test_blocks_of_sparse_predictions_are_those_of_all_numbers(monkeypatch):
         monkeypatch.setattr(many_classes, name, value)
     dense = ct.calibration_test(p.toarray(), y, n_resamples=9, rng=1)
     monkeypatch.setattr(sys.modules[SparseRows.__module__], "DENSE", p.shape[1] * 550)
-    monkeypatch.setattr("caltest.predictions.claims.AT_ONCE", 2**14)
+    monkeypatch.setattr("caltest.predictions.classes.claims.AT_ONCE", 2**14)
     monkeypatch.setattr("caltest.estimators.dependence.NUMBERS", 2**14)
     monkeypatch.setattr(SparseRows, "__array__", None)
     result = ct.calibration_test(p, y, n_resamples=9, rng=1)
