@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from math import exp, pi, sqrt
+from math import exp, log, pi, sqrt
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
@@ -266,6 +266,34 @@ class Fault(ABC, Generic[S]):
     def corrected_otherwise(self, seen: S, sibling: int) -> Any:
         """The same for a fault with the same words, after which a second one has to be clear too; None: no such."""
         return None
+
+
+class Sees:
+    """What faults of numbers, vectors and counts see."""
+
+    weights: FloatArray
+
+    def total(self, logs: FloatArray) -> float:
+        """The log likelihood ratio of all observations from those (n,) of each."""
+        return float(self.weights @ logs)
+
+
+W = TypeVar("W", bound=Sees)
+
+
+class Mixed(Fault[W]):
+    """``Q_t = (1 - t) P + t R``: a share t of the outcomes is of another law R."""
+
+    range = (0.0, 1.0)
+
+    @abstractmethod
+    def log_ratios(self, seen: W, sibling: int) -> FloatArray | None:
+        """``log(R(y_i) / P(y_i))``, (n,); None where R has no density, as for corrected residuals."""
+
+    def log_ratio(self, seen: W, sibling: int, t: float) -> float:
+        if t <= 0.0 or (ratios := self.log_ratios(seen, sibling)) is None:
+            return 0.0
+        return seen.total(np.logaddexp(log(max(1.0 - t, 1e-300)), log(t) + ratios))
 
 
 class OfPatterns(Fault[S]):

@@ -1,13 +1,12 @@
 """Predictions that are those of other rows: outcomes that have nothing to do with them."""
 
-from math import log
 from typing import Any
 
 import numpy as np
 
 from caltest._basics.calls import kept
 from caltest._basics.numerics import FloatArray, evenly_spaced
-from caltest.predictions.faults.fault import Fault
+from caltest.predictions.faults.fault import Mixed
 from caltest.predictions.faults.values import SeesValues
 from caltest.predictions.faults.words import Fit, percent
 
@@ -24,7 +23,7 @@ GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 """Multiples of which are spread evenly between whole numbers."""
 
 
-class OtherRows(Fault[Any]):
+class OtherRows(Mixed[Any]):
     """``Q = (1 - t) P + t M`` with the law M of the outcome of any row: up to half of them are mixed up.
 
     That of numbers is the histogram of a quantile of each prediction, at levels that are spread evenly.
@@ -41,9 +40,8 @@ class OtherRows(Fault[Any]):
         is_less = self.log_ratio(seen, 0, half) < self.log_ratio(seen, 0, NEARLY * half)
         return np.array([0.0 if is_less else -np.inf])
 
-    def log_ratio(self, seen: SeesValues, sibling: int, t: float) -> float:
-        ratios = _log_ratios(seen) if t > 0.0 else None
-        return 0.0 if ratios is None else seen.total(np.logaddexp(log(1.0 - t), log(t) + ratios))
+    def log_ratios(self, seen: SeesValues, sibling: int) -> FloatArray | None:
+        return _log_ratios(seen)
 
     def words(self, seen: SeesValues, sibling: int, fit: Fit) -> str:
         share = self.sized(seen, sibling, fit, percent)

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import log
 from typing import Any
 
 import numpy as np
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, evenly_spaced
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import Fault
+from caltest.predictions.faults.fault import Mixed, Sees
 from caltest.predictions.faults.numbers.heaped import STEPS, heaps
 from caltest.predictions.faults.words import Fit, instead, percent
 from caltest.predictions.reductions.standard_scores import spreads
@@ -114,12 +113,11 @@ class Others:
     rows: IntArray
 
 
-class SeesValues:
+class SeesValues(Sees):
     """What these faults see of outcomes."""
 
     law: Predictions
     targets: Array
-    weights: FloatArray
 
     @cached_property
     def outcomes(self) -> FloatArray:
@@ -131,18 +129,13 @@ class SeesValues:
         """Those that many outcomes have, of which each is a sibling; of counts none of 0."""
         return repeated_values(self.law, self.outcomes, self.weights)
 
-    def total(self, logs: FloatArray) -> float:
-        """The log likelihood ratio of all observations from those (n,) of each."""
-        return float(self.weights @ logs)
 
-
-class TooOften(Fault[Any]):
+class TooOften(Mixed[Any]):
     """A share t of the probability of some other outcomes is moved to one value.
 
     Which value that is follows from the outcomes, and costs as much as a choice among as many values as there are.
     """
 
-    range = (0.0, 1.0)
     says_what_happened = True
 
     def __init__(self, n: int) -> None:
@@ -159,13 +152,12 @@ class TooOften(Fault[Any]):
         value = seen.values[sibling]
         return value, np.log(-np.expm1(value.log_p)), ~value.at
 
-    def log_ratio(self, seen: SeesValues, sibling: int, t: float) -> float:
-        if t <= 0.0 or not self._is_likely(seen, sibling):
-            return 0.0
+    def log_ratios(self, seen: SeesValues, sibling: int) -> FloatArray | None:
+        if not self._is_likely(seen, sibling):
+            return None
         value, log_others, others = self._moved(seen, sibling)
-        logs = np.where(others, log(max(1.0 - t, 1e-300)), 0.0)
-        logs[value.at] = np.logaddexp(0.0, log(t) + log_others - value.log_p)[value.at]
-        return seen.total(logs)
+        gained = np.logaddexp(0.0, log_others - value.log_p)
+        return np.where(value.at, gained, np.where(others, -np.inf, 0.0))
 
 
 class SameValue(TooOften):

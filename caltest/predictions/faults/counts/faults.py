@@ -10,8 +10,8 @@ from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.faults.counts.means import Added, BentElasticity, Elasticity, Factor, FactorWave, Step
 from caltest.predictions.faults.counts.outliers import Outliers
 from caltest.predictions.faults.counts.seen import Counts, CountView
-from caltest.predictions.faults.counts.spreads import LocalSpread, Narrow, Spread, SpreadWave
-from caltest.predictions.faults.counts.zeros import FewZeros, LocalZeros, MeanKept, Zeros
+from caltest.predictions.faults.counts.spreads import Narrow, Spread, SpreadWave
+from caltest.predictions.faults.counts.zeros import FewZeros, MeanKept, Zeros
 from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, bends, ends, halves, varies
 from caltest.predictions.faults.numbers.heaped import Heaped
 from caltest.predictions.faults.other_rows import OtherRows
@@ -44,17 +44,19 @@ class CountFaults(Faults):
             Rows("waves of means", FASTEST - SLOW, waves_of_means, WEIGHT_OF_WAVES),
             Rows("waves of spreads", FASTEST - SLOW, waves_of_spreads, WEIGHT_OF_WAVES),
         )
+        everywhere = [Pattern(np.ones(len(law)))]
         values: tuple[Fault[Any], ...] = (SameValue(len(law)), CutOff(len(law)), Heaped(), OtherRows())
         if law.with_mean(view.mean) is None:
             # Other members of the family are not known.
-            self.kinds = (Narrow(), Zeros(), FewZeros(), *values)
+            self.kinds = (Narrow(), Zeros(everywhere), FewZeros(), *values)
             return
-        kinds: list[Fault[Counts]] = [Factor([Pattern(np.ones(len(law)))]), Spread(view), Narrow()]
-        kinds += [Zeros(), MeanKept(), FewZeros(), Outliers(float(self.weights.sum())), Step(), *values]
+        kinds: list[Fault[Counts]] = [Factor(everywhere), Spread(view, everywhere), Narrow(), Zeros(everywhere)]
+        kinds += [MeanKept(everywhere), FewZeros(), Outliers(float(self.weights.sum())), Step(), *values]
         name = "predicted means"
         if places := halves(self._named, name):
-            kinds += [Factor([*places, *ends(self._named, name)], "local factor"), LocalZeros(places[1:])]
-            kinds.append(LocalSpread(view, places[1:]))
+            one_half = [Pattern(np.abs(one.signs), one.where.strip()) for one in places[1:]]
+            kinds += [Factor([*places, *ends(self._named, name)], "local factor"), Zeros(one_half, "local zeros")]
+            kinds.append(Spread(view, one_half, "local dispersion"))
         if varies(view.log_mean):
             kinds += [Elasticity([Pattern(view.log_mean)]), Added()]
             if bent := bends(self._named, name, view.log_mean):

@@ -3,14 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import inf, log, sqrt
+from math import inf, sqrt
 
 import numpy as np
 
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.faults.counts.seen import Counts
-from caltest.predictions.faults.fault import Fault, OfBends, OfPatterns, promise_of_bends
+from caltest.predictions.faults.fault import Fault, Mixed, OfBends, OfPatterns, promise_of_bends
 from caltest.predictions.faults.waves import Wave
 from caltest.predictions.faults.words import Fit, about, percent, sized_shift
 
@@ -108,23 +108,18 @@ class BentElasticity(OfBends[Counts], Elasticity):
         return f"counts rise {more} than predicted{place}: {power}, and as predicted elsewhere"
 
 
-class Step(Fault[Counts]):
+class Step(Mixed[Counts]):
     """A share t of the counts is larger by 1, or smaller by 1 if it is not 0."""
 
     kind = "step"
-    range = (0.0, 1.0)
     n_siblings = 2
 
-    def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
-        if t <= 0.0:
-            return 0.0
+    def log_ratios(self, seen: Counts, sibling: int) -> FloatArray:
         law, y, own = seen.view.law, seen.first, seen.log_probabilities
         if sibling == 0:
-            ratios = np.where(y > 0, law.log_density(np.maximum(y - 1, 0)) - own, -inf)
-        else:
-            ratios = law.log_density(y + 1) - own
-            ratios = np.where(y > 0, ratios, np.logaddexp(0.0, ratios))
-        return seen.total(np.logaddexp(log(max(1.0 - t, 1e-300)), log(t) + ratios))
+            return np.where(y > 0, law.log_density(np.maximum(y - 1, 0)) - own, -inf)
+        ratios = law.log_density(y + 1) - own
+        return np.where(y > 0, ratios, np.logaddexp(0.0, ratios))
 
     def place(self, sibling: int) -> str:
         return ("higher", "lower")[sibling]

@@ -7,7 +7,7 @@ import numpy as np
 from caltest._basics.calls import kept
 from caltest._basics.numerics import FloatArray
 from caltest.predictions.faults.counts.seen import Counts
-from caltest.predictions.faults.fault import Fault, Scope
+from caltest.predictions.faults.fault import Mixed, Scope
 from caltest.predictions.faults.values import Others
 from caltest.predictions.faults.words import Fit, about, percent
 
@@ -28,7 +28,7 @@ FAR = 4.0
 """Predicted standard deviations above its mean of the largest count from which on outliers are looked for."""
 
 
-class Outliers(Fault[Counts]):
+class Outliers(Mixed[Counts]):
     """``Q = (1 - t) P + t R``: a share t of counts that are f times as large, by the most likely f of at least 3.
 
     R are negative binomial laws of the means ``f m`` and the dispersion 0.25.
@@ -45,8 +45,8 @@ class Outliers(Fault[Counts]):
         is_far = float(seen.residuals[0].max(initial=0.0)) > FAR
         return np.array([0.0 if is_far and _likeliest(seen)[2] > TOLD_APART else -np.inf])
 
-    def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
-        return float(seen.view.weights @ np.logaddexp(log(1.0 - t), _likeliest(seen)[0] + log(t))) if t > 0.0 else 0.0
+    def log_ratios(self, seen: Counts, sibling: int) -> FloatArray:
+        return _likeliest(seen)[0]
 
     def corrected(self, seen: Counts, sibling: int, t: float) -> Others:
         """The counts that are more likely none."""

@@ -5,24 +5,25 @@ from math import exp, sqrt
 
 import numpy as np
 
-from caltest._basics.numerics import BoolArray, FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.faults.counts.means import OfLaw, OfWaves
 from caltest.predictions.faults.counts.seen import Counts, CountView
-from caltest.predictions.faults.fault import Fault, Pattern, Scope
+from caltest.predictions.faults.fault import Fault, OfPatterns, Pattern
 from caltest.predictions.faults.words import Fit, about
 
 NONE = exp(-12.0)
 """A dispersion that is none."""
 
 
-class Spread(OfLaw):
-    """Larger or smaller dispersion: negative binomial counts of another size."""
+class Spread(OfLaw, OfPatterns[Counts]):
+    """Larger or smaller dispersion of the predictions of a pattern: negative binomial counts of another size."""
 
     kind = "dispersion"
     is_factor = True
 
-    def __init__(self, view: CountView) -> None:
+    def __init__(self, view: CountView, patterns: Sequence[Pattern], kind: str = "") -> None:
+        super().__init__(patterns, kind)
         # Of Poisson counts the dispersion can only be larger: its logarithm is t.
         self._dispersion = view.law.dispersion
         self.range = (-12.0, 6.0) if self._dispersion is None else (-5.0, 5.0)
@@ -31,16 +32,14 @@ class Spread(OfLaw):
         own = self._dispersion
         return np.full(len(seen.view.mean), exp(t)) if own is None else own * exp(t)
 
-    def _at(self, sibling: int) -> BoolArray | float:
-        """Which predictions it changes."""
-        return 1.0
-
     def corrected(self, seen: Counts, sibling: int, t: float) -> CountPredictions | None:
-        return seen.view.law.with_dispersion(self._dispersions(seen, t))
+        own = np.full(len(seen.view.mean), NONE) if self._dispersion is None else self._dispersion
+        at = self.patterns[sibling].signs > 0.0
+        return seen.view.law.with_dispersion(np.where(at, self._dispersions(seen, t), own))
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
-        view, w = seen.view, seen.view.weights * self._at(sibling)
-        where = f" {place}" if (place := self.place(sibling)) else ""
+        view, one = seen.view, self.patterns[sibling]
+        w, where = view.weights * one.signs, one.where
         variance = view.mean + self._dispersions(seen, fit.t) * np.square(view.mean)
         times = about(float(w @ variance / (w @ np.square(view.deviation))))
         much = self.sized(seen, sibling, fit)
@@ -54,27 +53,6 @@ class Spread(OfLaw):
             f"predictions are too {wrong}{where}: the dispersion is {much} times that predicted, and variances are "
             f"{times} times those predicted on average"
         )
-
-
-class LocalSpread(Spread):
-    """The same for half of the predictions."""
-
-    kind = "local dispersion"
-    scope: Scope = "places"
-
-    def __init__(self, view: CountView, places: Sequence[Pattern]) -> None:
-        super().__init__(view)
-        self._places, self.n_siblings = places, len(places)
-
-    def place(self, sibling: int) -> str:
-        return self._places[sibling].where.strip()
-
-    def _at(self, sibling: int) -> BoolArray:
-        return np.asarray(self._places[sibling].signs != 0.0)
-
-    def corrected(self, seen: Counts, sibling: int, t: float) -> CountPredictions | None:
-        own = np.full(len(seen.view.mean), NONE) if self._dispersion is None else self._dispersion
-        return seen.view.law.with_dispersion(np.where(self._at(sibling), self._dispersions(seen, t), own))
 
 
 class SpreadWave(OfWaves):

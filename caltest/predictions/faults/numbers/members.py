@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import FloatArray, evenly_spaced
-from caltest.predictions.faults.fault import Fault, Pattern, Scope
+from caltest.predictions.faults.fault import Fault, Mixed, Pattern, Scope
 from caltest.predictions.faults.maxima import asked_once, best_between, best_of_grid
 from caltest.predictions.faults.numbers.errors import Scale, ShiftInUnits
 from caltest.predictions.faults.numbers.scores import (
@@ -53,7 +53,7 @@ SMALLEST = 1e-300
 """Squares and probabilities that are 0 count as this."""
 
 
-class MemberOutliers(Fault[Scores]):
+class MemberOutliers(Mixed[Scores]):
     """A share t of the outcomes with errors that are several times as large, by the most likely factor.
 
     Logarithms of absolute errors have the law of those of members among the others, whatever it is, or this law farther
@@ -77,8 +77,8 @@ class MemberOutliers(Fault[Scores]):
     def promising(self, seen: Scores) -> FloatArray:
         return np.array([0.0 if self._is_one and seen.corrected is None else -np.inf])
 
-    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        return seen.total(np.logaddexp(log1p(-t), log(t) + _outlying(seen).log_ratios)) if t > 0.0 else 0.0
+    def log_ratios(self, seen: Scores, sibling: int) -> FloatArray:
+        return _outlying(seen).log_ratios
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> Others:
         """The outcomes that are more likely none."""

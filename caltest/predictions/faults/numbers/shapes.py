@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import FloatArray
-from caltest.predictions.faults.fault import Fault, Scope
+from caltest.predictions.faults.fault import Fault, Mixed, Scope
 from caltest.predictions.faults.numbers.scores import FARTHEST, LAST_SCORE, LEAST_OUTLYING, Scores, log_ratio_of_scales
 from caltest.predictions.faults.words import Fit, about, percent
 
@@ -179,7 +179,7 @@ class LightTails(Fault[Scores]):
         return f"errors have lighter tails than predicted at the same spread: {_beyond(seen, 2.0)}"
 
 
-class Outliers(OfShape):
+class Outliers(Mixed[Scores], OfShape):
     """A share t of errors that are several times as large, by the factor that is most likely with its own share.
 
     The factor is chosen by the outcomes, too, and costs as much as another parameter.
@@ -195,9 +195,8 @@ class Outliers(OfShape):
         """Not where the likeliest scale is the smallest that is looked for: there tails are heavy."""
         return np.where(seen.outlier_scale > LEAST_OUTLYING, super().promising(seen), -np.inf)
 
-    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        far = log_ratio_of_scales(seen.squared_radius, seen.outlier_scale, seen.squares[0].size)
-        return seen.total(np.logaddexp(log(1.0 - t), far + log(t))) if t > 0.0 else 0.0
+    def log_ratios(self, seen: Scores, sibling: int) -> FloatArray:
+        return log_ratio_of_scales(seen.squared_radius, seen.outlier_scale, seen.squares[0].size)
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
         ndtr, scale = scipy.special.ndtr, seen.outlier_scale

@@ -10,7 +10,7 @@ import scipy
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, varies
+from caltest.predictions.faults.fault import Fault, Faults, Mixed, OfPatterns, Pattern, Rows, cosines, halves, varies
 from caltest.predictions.faults.numbers.errors import (
     Scale,
     Shift,
@@ -374,11 +374,10 @@ class RecordedInCoordinate(Fault[VectorScores]):
         return f"in {self.place(sibling)} {self._fault.words(*self._of(seen, sibling), fit)}"
 
 
-class Exchanged(Fault[VectorScores]):
+class Exchanged(Mixed[VectorScores]):
     """``Q = (1 - t) P + t P'`` with P' of outcomes of which two of the first coordinates are exchanged."""
 
     kind = "exchanged"
-    range = (0.0, 1.0)
 
     def __init__(self, d: int) -> None:
         self._pairs = [(a, b) for b in range(min(d, MOST_FEATURES)) for a in range(b)]
@@ -388,11 +387,8 @@ class Exchanged(Fault[VectorScores]):
         """The likelihood of a few outcomes with exchanged coordinates."""
         return np.array([self.log_ratio(seen, sibling, FEW_EXCHANGED) for sibling in range(self.n_siblings)])
 
-    def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
-        if seen.corrected is not None or t <= 0.0:
-            return 0.0
-        others = log(1.0 - t) if t < 1.0 else -np.inf
-        return seen.total(np.logaddexp(others, log(t) + seen.log_exchanged(*self._pairs[sibling])))
+    def log_ratios(self, seen: VectorScores, sibling: int) -> FloatArray | None:
+        return seen.log_exchanged(*self._pairs[sibling]) if seen.corrected is None else None
 
     def place(self, sibling: int) -> str:
         return "coordinates {} and {}".format(*self._pairs[sibling])
