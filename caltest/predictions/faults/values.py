@@ -1,5 +1,6 @@
 """Single values that too many outcomes have: codes of missing ones, and ends at which outcomes are cut off."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,7 +10,6 @@ import numpy as np
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, evenly_spaced
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import Mixed, Sees
-from caltest.predictions.faults.numbers.heaped import STEPS, heaps
 from caltest.predictions.faults.words import Fit, instead, percent
 from caltest.predictions.reductions.standard_scores import spreads
 
@@ -27,6 +27,15 @@ LEFT_BEYOND = 0.1
 
 BAND = 0.1
 """Predicted standard deviations to either side of a value that are one place, where outcomes may be rounded."""
+
+STEPS = (2, 5, 10, 12, 20, 50, 100)
+"""Of which outcomes are too often multiples, if people round them."""
+
+CLEAR, MOST_OF, LEAST = 4.0, 0.75, 3
+"""Standard deviations by which multiples are too frequent at least, and the share and number of them that are."""
+
+WHOLE = 1e-6
+"""How far a multiple may be from a whole number of steps."""
 
 OF_RECORDS = ("same value", "cut off", "heaped", "exchanged")
 """Kinds of faults that are likelier of how outcomes were recorded than of the predictions."""
@@ -90,6 +99,25 @@ def repeated_values(law: Predictions, outcomes: Array, weights: FloatArray) -> l
         _value(law, outcomes, weights, values[i], log_probabilities(law, values[i], np.maximum(widths, steps[i])))
         for i in largest.tolist()
     ]
+
+
+def heaps(
+    values: FloatArray, counts: IntArray, expected: FloatArray, unit: float, steps: Sequence[int] = STEPS
+) -> FloatArray:
+    """The step (v,) of which each value is one of many multiples that are too frequent; 0 for none.
+
+    Of values in whole units, with how often they occur and should. Most multiples other than the value itself occur too
+    often, and clearly so together.
+    """
+    found = np.zeros(len(values))
+    for step in steps:
+        multiple = np.abs(values / (step * unit) - np.rint(values / (step * unit))) < WHOLE
+        excess, too_many = np.where(multiple, counts - expected, 0.0), multiple & (counts > expected)
+        rest, usual = excess.sum() - excess, np.where(multiple, expected, 0.0).sum() - expected
+        number, others = too_many.sum() - too_many, multiple.sum() - 1
+        clear = (rest > CLEAR * np.sqrt(np.maximum(usual, 1.0))) & (number >= np.maximum(LEAST, MOST_OF * others))
+        found[multiple & clear] = step * unit
+    return found
 
 
 def _value(law: Predictions, outcomes: Array, weights: FloatArray, value: float, log_p: FloatArray) -> Value:

@@ -10,8 +10,7 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest.predictions.faults.classes.frequencies import likely_cause
 from caltest.predictions.faults.classes.labels import ClassView, LabelFaults, Labels, OddsFault
-from caltest.predictions.faults.classes.other_rows import OtherRows
-from caltest.predictions.faults.classes.several import Frequency, Random, Share, Slope, Temperature
+from caltest.predictions.faults.classes.several import Frequency, OtherRows, Random, Share, Slope, Temperature
 from caltest.predictions.faults.classes.windows import (
     ENDS,
     WINDOWS,

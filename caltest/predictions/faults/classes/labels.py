@@ -417,6 +417,28 @@ class ClassFault(Fault[Labels]):
         """Probabilities ``Q_t``, (n, k), or what is in proportion to them."""
 
 
+class MixedClasses(ClassFault):
+    """``Q = (1 - t) p + t m``: a share t of the labels is of another law m."""
+
+    range = (0.0, 1.0)
+
+    @abstractmethod
+    def mixed(self, seen: Labels, sibling: int) -> FloatArray:
+        """Probabilities m, (n, k), or (k,) that are the same for all."""
+
+    def at_labels(self, seen: Labels, sibling: int) -> FloatArray:
+        """Those of the labels, (n,)."""
+        m = np.broadcast_to(self.mixed(seen, sibling), (self.view.n, self.view.k))
+        return np.asarray(m[np.arange(self.view.n), seen.first])
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        ratios = self.at_labels(seen, sibling) / seen.probabilities
+        return float(self.view.weights @ np.log1p(t * (ratios - 1.0)))
+
+    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
+        return np.asarray((1.0 - t) * self.view.p + t * self.mixed(seen, sibling))
+
+
 class OddsFault(ClassFault):
     """``Q_c ~ p_c exp(t x)``: log odds of a class that are larger by t times a number x of each prediction."""
 

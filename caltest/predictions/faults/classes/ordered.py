@@ -12,7 +12,14 @@ import scipy
 
 from caltest._basics.calls import kept
 from caltest._basics.numerics import Array, FloatArray
-from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels, remaining
+from caltest.predictions.faults.classes.labels import (
+    ClassFault,
+    ClassView,
+    LabelFaults,
+    Labels,
+    MixedClasses,
+    remaining,
+)
 from caltest.predictions.faults.classes.several import ClassFaults, totals
 from caltest.predictions.faults.fault import (
     Fault,
@@ -300,14 +307,13 @@ class LatentScaleWave(LatentScale):
         return f"predictions are too narrow or too wide in places{where}"
 
 
-class Step(ClassFault):
+class Step(MixedClasses):
     """A share t of each class moves to the next one above, or below, or half of it either way; what is last stays."""
 
     kind = "step"
-    range = (0.0, 1.0)
 
     @kept
-    def moved(self, sibling: int) -> FloatArray:
+    def _moved(self, sibling: int) -> FloatArray:
         """Probabilities (n, k) if all moves."""
         p = self.view.p
         up, down = np.roll(p, 1, axis=1), np.roll(p, -1, axis=1)
@@ -316,12 +322,8 @@ class Step(ClassFault):
         down[:, 0] += p[:, 0]
         return np.asarray((up, down, 0.5 * (up + down))[sibling])
 
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        ratios = self.moved(sibling)[np.arange(self.view.n), seen.first] / seen.probabilities
-        return float(self.view.weights @ np.log1p(t * (ratios - 1.0)))
-
-    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
-        return np.asarray((1.0 - t) * self.view.p + t * self.moved(sibling))
+    def mixed(self, seen: Labels, sibling: int) -> FloatArray:
+        return self._moved(sibling)
 
     def place(self, sibling: int) -> str:
         return ("higher", "lower", "higher or lower")[sibling]

@@ -19,17 +19,19 @@ from caltest.predictions.faults.classes.labels import (
     ClassView,
     LabelFaults,
     Labels,
+    MixedClasses,
     OddsFault,
     Seen,
-    remaining,
 )
-from caltest.predictions.faults.classes.other_rows import INSTEAD_OF_RANDOM, OtherRows
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
 from caltest.predictions.faults.classes.windows import FollowedWave, Wave, Window
 from caltest.predictions.faults.fault import RANK_GROUPS, Fault, Rows, Scope, cosines_of_ranks, varies
 from caltest.predictions.faults.search import NAMED_TOO
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES
 from caltest.predictions.faults.words import Fit, instead, percent, percents
+
+INSTEAD_OF_RANDOM = 16.0
+"""By how much larger the likelihood of labels of other rows has to be than that of random ones, to be named instead."""
 
 LEAST_ROWS = 20
 """Predictions with the same most probable class from which on these are judged by themselves."""
@@ -202,28 +204,40 @@ class TemperatureOfTop(Temperature):
         return f"predictions whose most probable class is {self.view.named(sibling).removeprefix('class ')} are {wrong}"
 
 
-class Random(ClassFault):
+class Random(MixedClasses):
     """``Q = (1 - t) p + t / k``."""
 
     kind = "random labels"
-    range = (0.0, 1.0)
 
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        return float(self.view.weights @ np.log1p(t * (1.0 / (self.view.k * seen.probabilities) - 1.0)))
-
-    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
-        return np.asarray((1.0 - t) * self.view.p + t / self.view.k)
+    def mixed(self, seen: Labels, sibling: int) -> FloatArray:
+        return np.full(self.view.k, 1.0 / self.view.k)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         share = self.sized(seen, sibling, fit, percent)
         return f"predictions are overconfident, as if about {share} of the labels were random"
 
 
-class Permutation(ClassFault):
-    """``Q = (1 - t) p + t p'`` with p' of the classes in the order that is most likely for the outcomes."""
+class OtherRows(MixedClasses):
+    """The same with the mean of all predictions, as where rows are mixed up, or inputs are missing."""
+
+    kind = "other rows"
+
+    def __init__(self, view: ClassView, n_choices: float = 1.0) -> None:
+        super().__init__(view)
+        self.n_choices = n_choices
+
+    def mixed(self, seen: Labels, sibling: int) -> FloatArray:
+        return np.asarray(self.view.expected / self.view.expected.sum())
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        share = self.sized(seen, sibling, fit, percent)
+        return f"predictions are overconfident, as if about {share} of them were those of other rows"
+
+
+class Permutation(MixedClasses):
+    """The same with p' of the classes in the order that is most likely for the outcomes."""
 
     kind = "order"
-    range = (0.0, 1.0)
 
     def __init__(self, view: ClassView, n_siblings: int = 1) -> None:
         super().__init__(view, n_siblings)
@@ -240,8 +254,11 @@ class Permutation(ClassFault):
     def turned(self, seen: Labels, sibling: int) -> IntArray:
         """What each class (k,) turns out as if it is another one."""
         if self._order is None:
-            found = [self._assigned(seen, share) for share in SHARES]
-            self._order = max(found, key=lambda one: max(self._total(seen, one, share) for share in SHARES))
+            found = []
+            for share in SHARES:
+                self._order = self._assigned(seen, share)
+                found.append((max(self.log_ratio(seen, sibling, t) for t in SHARES), self._order))
+            self._order = max(found, key=lambda one: one[0])[1]
         return self._order
 
     def _assigned(self, seen: Labels, share: float) -> IntArray:
@@ -253,22 +270,18 @@ class Permutation(ClassFault):
             np.add.at(gains, seen.first[part], rows)
         return np.argsort(scipy.optimize.linear_sum_assignment(-gains)[1])
 
-    def _total(self, seen: Labels, turned: IntArray, t: float) -> float:
-        """Log likelihood ratio of a share t."""
+    def mixed(self, seen: Labels, sibling: int) -> FloatArray:
+        return np.asarray(self.view.p @ np.eye(self.view.k)[self.turned(seen, sibling)])
+
+    def at_labels(self, seen: Labels, sibling: int) -> FloatArray:
+        """From the columns of the classes that turn out as the labels."""
+        turned, each = self.turned(seen, sibling), np.arange(self.view.k)
         source = np.full(self.view.k, -1)
-        source[turned] = np.arange(self.view.k)
+        source[turned] = each
         moved = np.where(source[seen.first] >= 0, self.view.at(source[seen.first]), 0.0)
-        for a in np.flatnonzero(source[turned] != np.arange(self.view.k)):
+        for a in np.flatnonzero(source[turned] != each):
             moved += np.where(seen.first == turned[a], self.view.column(int(a)), 0.0)
-        with np.errstate(divide="ignore"):
-            return float(self.view.weights @ np.log1p(t * (moved / seen.probabilities - 1.0)))
-
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        return self._total(seen, self.turned(seen, sibling), t)
-
-    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
-        moved = self.view.p @ np.eye(self.view.k)[self.turned(seen, sibling)]
-        return np.asarray((1.0 - t) * self.view.p + t * moved)
+        return moved
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         moved = [(a, b) for a, b in enumerate(self.turned(seen, sibling)) if a != b and seen.counts[b] > 0.0]
@@ -341,23 +354,16 @@ class Frequency(OddsFault, OfEachClass):
         return f"{view.law.occurrence(c)} {more} often than predicted, {much}"
 
 
-class Share(OfEachClass):
+class Share(MixedClasses, OfEachClass):
     """``Q = (1 - t) p + t e_c``."""
 
     kind = "share"
-    range = (0.0, 1.0)
 
     def promising(self, seen: Labels) -> FloatArray:
         return seen.excess
 
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        own = seen.first == sibling
-        w, p = self.view.weights[own], seen.probabilities[own]
-        others = float(self.view.weights.sum() - w.sum())
-        return float(w @ np.log1p(t * (1.0 / p - 1.0))) + remaining(others, t)
-
-    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
-        return np.asarray((1.0 - t) * self.view.p + t * (np.arange(self.view.k) == sibling))
+    def mixed(self, seen: Labels, sibling: int) -> FloatArray:
+        return np.asarray(np.arange(self.view.k) == sibling, dtype=np.float64)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         much = f"about {self.sized(seen, sibling, fit, percent)} of the outcomes"

@@ -7,13 +7,13 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.counts.law import CountPredictions
+from caltest.predictions.faults.counts.heaped import Heaped
 from caltest.predictions.faults.counts.means import Added, BentElasticity, Elasticity, Factor, FactorWave, Step
 from caltest.predictions.faults.counts.outliers import Outliers
 from caltest.predictions.faults.counts.seen import Counts, CountView
 from caltest.predictions.faults.counts.spreads import Narrow, Spread, SpreadWave
 from caltest.predictions.faults.counts.zeros import FewZeros, MeanKept, Zeros
 from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, bends, ends, halves, varies
-from caltest.predictions.faults.numbers.heaped import Heaped
 from caltest.predictions.faults.other_rows import OtherRows
 from caltest.predictions.faults.values import CutOff, Others, SameValue
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES, choices, following

@@ -1,76 +1,41 @@
-"""Outcomes that people round: too many multiples of 5, 10 or 12, as in numbers that are remembered or read off."""
+"""Counts that people round: too many multiples of 5, 10 or 12, as in numbers that are remembered or read off."""
 
-from collections.abc import Sequence
 from math import log
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from caltest._basics.calls import kept
 from caltest._basics.numerics import BoolArray, FloatArray, IntArray
-from caltest.predictions.faults.fault import Fault
+from caltest.predictions.faults.counts.seen import Counts
+from caltest.predictions.faults.fault import Mixed
+from caltest.predictions.faults.values import STEPS
 from caltest.predictions.faults.words import Fit, percent
-
-if TYPE_CHECKING:
-    from caltest.predictions.faults.counts.seen import Counts
-
-STEPS = (2, 5, 10, 12, 20, 50, 100)
-"""Of which outcomes are too often multiples."""
-
-CLEAR, MOST_OF, LEAST = 4.0, 0.75, 3
-"""Standard deviations by which multiples are too frequent at least, and the share and number of them that are."""
 
 AMONG, PROMISING, CERTAIN = 64, 3.5, 1e-9
 """Predictions that tell how many multiples there should be, standard deviations from which on there are too many, and
 the smallest variance."""
 
-WHOLE = 1e-6
-"""How far a multiple may be from a whole number of steps."""
-
 NEVER = 1e-12
 """Probability below which what is rounded to a count does not explain it either."""
 
 
-def heaps(
-    values: FloatArray, counts: IntArray, expected: FloatArray, unit: float, steps: Sequence[int] = STEPS
-) -> FloatArray:
-    """The step (v,) of which each value is one of many multiples that are too frequent; 0 for none.
-
-    Of values in whole units, with how often they occur and should. Most multiples other than the value itself occur too
-    often, and clearly so together.
-    """
-    found = np.zeros(len(values))
-    for step in steps:
-        multiple = np.abs(values / (step * unit) - np.rint(values / (step * unit))) < WHOLE
-        excess, too_many = np.where(multiple, counts - expected, 0.0), multiple & (counts > expected)
-        rest, usual = excess.sum() - excess, np.where(multiple, expected, 0.0).sum() - expected
-        number, others = too_many.sum() - too_many, multiple.sum() - 1
-        clear = (rest > CLEAR * np.sqrt(np.maximum(usual, 1.0))) & (number >= np.maximum(LEAST, MOST_OF * others))
-        found[multiple & clear] = step * unit
-    return found
-
-
-class Heaped(Fault["Counts"]):
+class Heaped(Mixed[Counts]):
     """``Q = (1 - t) P + t R``: a share t of the counts is rounded to the nearest multiple of a step, by R.
 
     Those in the middle between two multiples are rounded up as often as down.
     """
 
     kind = "heaped"
-    range = (0.0, 1.0)
     n_siblings = len(STEPS)
 
-    def log_ratio(self, seen: "Counts", sibling: int, t: float) -> float:
-        if t <= 0.0:
-            return 0.0
+    def log_ratios(self, seen: Counts, sibling: int) -> FloatArray:
         at, rounded = _multiples(seen, STEPS[sibling]), _log_rounded(seen, STEPS[sibling])
-        logs = np.full(at.size, log(max(1.0 - t, 1e-300)))
-        logs[at] = np.logaddexp(logs[at], log(t) + rounded - seen.log_probabilities[at])
+        ratios = np.full(at.size, -np.inf)
         # Counts that are outliers, rounded or not, say nothing.
-        logs[at] = np.where(rounded > log(NEVER), logs[at], 0.0)
-        return seen.total(logs)
+        ratios[at] = np.where(rounded > log(NEVER), rounded - seen.log_probabilities[at], 0.0)
+        return ratios
 
-    def words(self, seen: "Counts", sibling: int, fit: Fit) -> str:
+    def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
         at, weights = _multiples(seen, STEPS[sibling]), seen.view.weights
         if at.all():
             return f"all counts are multiples of {STEPS[sibling]}: they are rounded"
@@ -81,7 +46,7 @@ class Heaped(Fault["Counts"]):
     def place(self, sibling: int) -> str:
         return f"multiples of {STEPS[sibling]}"
 
-    def promising(self, seen: "Counts") -> FloatArray:
+    def promising(self, seen: Counts) -> FloatArray:
         """By how many standard deviations multiples beside 0 are too frequent, as others next to them are not."""
         law, weights = seen.view.law.evenly_spaced(AMONG), seen.view.weights
         places, p = np.arange(*law.window), law.probability_vectors().mean(axis=0)
@@ -98,12 +63,12 @@ def _at_and_near(values: IntArray, step: int, shares: FloatArray) -> list[float]
     return [float(shares @ at), float(shares @ (above | below))]
 
 
-def _multiples(seen: "Counts", step: int) -> BoolArray:
+def _multiples(seen: Counts, step: int) -> BoolArray:
     return np.asarray(seen.first % step == 0)
 
 
 @kept
-def _log_rounded(seen: "Counts", step: int) -> FloatArray:
+def _log_rounded(seen: Counts, step: int) -> FloatArray:
     """Log probabilities of what is rounded to the outcomes that are multiples."""
     at = _multiples(seen, step)
     law, y = seen.view.law.take(np.flatnonzero(at)), seen.first[at]

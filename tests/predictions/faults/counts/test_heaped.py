@@ -6,7 +6,8 @@ import pytest
 import caltest as ct
 from caltest.auditing.audit_result import REFUSE
 from caltest.estimators.combined.findings import findings_of
-from caltest.predictions.faults.numbers.heaped import STEPS, Heaped, heaps
+from caltest.predictions.faults.counts.heaped import Heaped
+from caltest.predictions.faults.values import STEPS, heaps
 from caltest.predictions.inputs.convert import as_sample
 
 
