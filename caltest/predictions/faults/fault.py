@@ -195,6 +195,22 @@ class Rows(Generic[S]):
         return sums
 
 
+class Products(Rows[S]):
+    """Features (J, n) times numbers (B, n) of rows: (J, B); of vectors of numbers, (B, n, d): (J d, B)."""
+
+    def __init__(
+        self, name: str, features: FloatArray, numbers: Callable[[S], FloatArray], weight: float = 1.0, d: int = 1
+    ) -> None:
+        super().__init__(name, len(features) * d, self._products, weight)
+        self.features, self.numbers = features, numbers
+
+    def _products(self, seen: S) -> FloatArray:
+        numbers = self.numbers(seen)
+        if numbers.ndim == 2:
+            return np.asarray(self.features @ numbers.T)
+        return np.concatenate((self.features @ numbers).transpose(1, 2, 0))
+
+
 Scope = Literal["level", "all", "places", "wave", "shape"]
 
 

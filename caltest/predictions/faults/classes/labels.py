@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -79,7 +79,11 @@ class ClassView:
         """Rows whose probabilities are computed together."""
         return list(ranges(self.n, TABLE // self.k))
 
-    def choosing(self, chosen: IntArray) -> "ClassView":
+    def corrected(self, stored: FloatArray) -> Self:
+        """With other probabilities of the predictions, in the terms of these."""
+        return type(self)(self.law, self.weights, self.chosen, stored=stored, origin=self.origin)
+
+    def choosing(self, chosen: IntArray) -> Self:
         """The same predictions with other chosen classes, in whose terms places are named, too."""
         view = copy(self)
         for known in ("of_chosen", "places", "edges", "own_groups", "_pairs"):
@@ -366,16 +370,18 @@ class LabelFaults(Faults):
         sizes: FloatArray | None = None,
         *,
         among: FinitePredictions | None = None,
-        stored: FloatArray | None = None,
-        origin: ClassView | None = None,
-        chosen: IntArray | None = None,
     ) -> None:
-        """For cells of some sizes, ranks among others, corrected probabilities, or chosen classes, if any are given."""
-        others = None if among is None else ClassView(among, None)
-        self.view = self.view_type(law, weights, chosen, sizes=sizes, among=others, stored=stored, origin=origin)
+        """For cells of some sizes, or ranks among others, if any are given."""
+        self.view = self.view_type(law, weights, sizes=sizes, among=None if among is None else ClassView(among, None))
         super().__init__(self.view.n, self.view.weights)
-        self.is_corrected = stored is not None
         self._fill()
+
+    def _of(self, view: ClassView) -> Self:
+        """The same of other probabilities or classes."""
+        faults = copy(self)
+        faults.view = view
+        faults._fill()
+        return faults
 
     @abstractmethod
     def _fill(self) -> None:
@@ -385,8 +391,7 @@ class LabelFaults(Faults):
         return Labels(self.view, np.ascontiguousarray(targets, dtype=self.view.law.label_type))
 
     def after(self, seen: Labels, correction: FloatArray) -> tuple[Faults, Labels]:
-        view = self.view
-        faults = type(self)(view.law, self.weights, stored=correction, origin=view.origin, chosen=view.chosen)
+        faults = self._of(self.view.corrected(correction))
         return faults, faults.seen(seen.labels[:1])
 
     def followed(self, seen: Labels) -> Faults:
@@ -394,11 +399,8 @@ class LabelFaults(Faults):
 
     def to_name(self, targets: Array) -> Faults:
         """Of many classes those are compared in pairs, too, whose outcomes are surprising."""
-        faults = self
-        if self.view.k > MOST_CLASSES:
-            faults = copy(self)
-            faults.view = self.view.choosing(surprising(self.view, targets))
-            faults._fill()
+        are_many = self.view.k > MOST_CLASSES
+        faults = self._of(self.view.choosing(surprising(self.view, targets))) if are_many else self
         return faults._with_following(targets)
 
 

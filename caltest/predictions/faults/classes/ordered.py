@@ -26,6 +26,7 @@ from caltest.predictions.faults.fault import (
     OfBends,
     OfPatterns,
     Pattern,
+    Products,
     Rows,
     bends,
     cosines,
@@ -90,13 +91,13 @@ class Latent:
     @property
     def compared(self) -> tuple[Rows[Labels], ...]:
         """Powers of the scores of the outcomes times features."""
-        n_features = len(self.features)
+        scores, squares, cubes = (partial(self.scores_of, power=power) for power in (1, 2, 3))
         return (
-            Rows("shift", n_features, partial(self.sums_of_scores, self.features), 2.0),
-            Rows("scale", n_features + 2, self.sums_of_squares, 2.0),
-            Rows("skewness", 2, self.sums_of_cubes),
-            Rows("waves of shifts", len(self._fast), partial(self.sums_of_scores, self._fast), WEIGHT_OF_WAVES),
-            Rows("waves of scales", len(self._fast), self.waves_of_squares, WEIGHT_OF_WAVES),
+            Products("shift", self.features, scores, 2.0),
+            Rows("scale", len(self.features) + 2, self.sums_of_squares, 2.0),
+            Products("skewness", self.features[:2], cubes),
+            Products("waves of shifts", self._fast, scores, WEIGHT_OF_WAVES),
+            Products("waves of scales", self._fast, squares, WEIGHT_OF_WAVES),
         )
 
     def following(self, targets: Array) -> Sequence[Fault[Labels]]:
@@ -110,13 +111,9 @@ class Latent:
             kinds[-1].n_choices = choices(waves, w)
         return kinds
 
-    def scores_of(self, seen: Labels) -> FloatArray:
-        """Scores of the labels, (B, n)."""
-        return np.asarray(self.scores[np.arange(self.view.n), seen.labels])
-
-    def sums_of_scores(self, features: FloatArray, seen: Labels) -> FloatArray:
-        """Scores times some features, or fast waves of these."""
-        return np.asarray(features @ self.scores_of(seen).T)
+    def scores_of(self, seen: Labels, power: int = 1) -> FloatArray:
+        """Powers of the scores of the labels, (B, n)."""
+        return np.asarray(self.scores[np.arange(self.view.n), seen.labels] ** power)
 
     def sums_of_squares(self, seen: Labels) -> FloatArray:
         """Squares of the scores times features, and those on either side."""
@@ -124,14 +121,6 @@ class Latent:
         squares, w = np.square(z), self.view.weights
         above = (squares * (z > 0.0)) @ w
         return np.concatenate([self.features @ squares.T, above[None], (squares @ w - above)[None]])
-
-    def waves_of_squares(self, seen: Labels) -> FloatArray:
-        """Squares of the scores times fast waves of the features."""
-        return np.asarray(self._fast @ np.square(self.scores_of(seen)).T)
-
-    def sums_of_cubes(self, seen: Labels) -> FloatArray:
-        """Cubes of the scores times features."""
-        return np.asarray(self.features[:2] @ (self.scores_of(seen) ** 3).T)
 
     @cached_property
     def edges(self) -> FloatArray:
@@ -346,7 +335,7 @@ class QuantileFaults(LabelFaults):
         ends, width = scipy.special.ndtri(levels[[0, -1]]), _middles_and_widths(law)["predicted widths"]
         if ends[1] > ends[0] and (width > 0.0).all() and varies(width):
             self.kinds += (LatentShiftInUnits(latent, width / (ends[1] - ends[0])),)
-        if not self.is_corrected:  # Quantiles that are corrected have other levels, which differ between predictions.
+        if view.origin is view:  # Quantiles that are corrected have other levels, which differ between predictions.
             self.kinds += (Level(levels), *([Coverage(levels)] if levels.size > 1 else []))
         self.compared = (totals(view), *latent.compared)
 

@@ -1,6 +1,7 @@
 """Faults of predicted counts, and the rows of numbers that tests compare."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,10 @@ from caltest.predictions.faults.counts.outliers import Outliers
 from caltest.predictions.faults.counts.seen import Counts, CountView
 from caltest.predictions.faults.counts.spreads import Narrow, Spread, SpreadWave
 from caltest.predictions.faults.counts.zeros import FewZeros, MeanKept, Zeros
-from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, bends, ends, halves, varies
+from caltest.predictions.faults.fault import Fault, Faults, Pattern, Products, Rows, bends, ends, halves, varies
 from caltest.predictions.faults.other_rows import OtherRows
 from caltest.predictions.faults.values import CutOff, Others, SameValue
-from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES, choices, following
+from caltest.predictions.faults.waves import WEIGHT_OF_WAVES, choices, following
 
 LEAST_ZERO = 1e-6
 """Predicted probabilities of 0 below which zeros have no row."""
@@ -40,9 +41,9 @@ class CountFaults(Faults):
             Rows("means", 6, means, 2.0),
             Rows("spreads", 5, spreads, 2.0),
             Rows("zeros", 5, zeros),
-            Rows("skewness", 1, cubes),
-            Rows("waves of means", FASTEST - SLOW, waves_of_means, WEIGHT_OF_WAVES),
-            Rows("waves of spreads", FASTEST - SLOW, waves_of_spreads, WEIGHT_OF_WAVES),
+            Products("skewness", view.weights[None], cubes),
+            Products("waves of means", view.fast, attrgetter("residuals"), WEIGHT_OF_WAVES),
+            Products("waves of spreads", view.fast, attrgetter("squares"), WEIGHT_OF_WAVES),
         )
         everywhere = [Pattern(np.ones(len(law)))]
         values: tuple[Fault[Any], ...] = (SameValue(len(law)), CutOff(len(law)), Heaped(), OtherRows())
@@ -92,20 +93,10 @@ def means(seen: Counts) -> FloatArray:
     return np.concatenate([*rows, (seen.differences @ (w * view.log_mean))[None]])
 
 
-def waves_of_means(seen: Counts) -> FloatArray:
-    """Residuals times fast waves of the means."""
-    return np.asarray(seen.view.fast @ seen.residuals.T)
-
-
 def spreads(seen: Counts) -> FloatArray:
     """Squared residuals times features, and squared differences."""
     squares = np.square(seen.differences) - seen.targets
     return np.concatenate([seen.view.features @ seen.squares.T, (squares @ seen.view.weights)[None]])
-
-
-def waves_of_spreads(seen: Counts) -> FloatArray:
-    """Squared residuals times fast waves of the means."""
-    return np.asarray(seen.view.fast @ seen.squares.T)
 
 
 def zeros(seen: Counts) -> FloatArray:
@@ -118,6 +109,5 @@ def zeros(seen: Counts) -> FloatArray:
 
 
 def cubes(seen: Counts) -> FloatArray:
-    """Cubes of the residuals."""
-    # Two products take much less time than a power.
-    return np.asarray(((np.square(seen.residuals) * seen.residuals) @ seen.view.weights)[None])
+    """Those of the residuals, as two products, which take much less time than a power."""
+    return np.asarray(seen.squares * seen.residuals)

@@ -518,19 +518,3 @@ def following_waves(
         kinds.append(make(some, f"{prefix} of {name}", coordinates=of if of_vectors else None))
         kinds[-1].n_choices = choices(some, w)
     return kinds
-
-
-def sums_of_scores(features: FloatArray, seen: Scores) -> FloatArray:
-    """``sum_i f_ji z_bi``, the first Hermite polynomial times features (J, n): (J, B), or (J d, B) for vectors."""
-    return _by_features(features, seen.clipped)
-
-
-def sums_of_squares(features: FloatArray, seen: Scores) -> FloatArray:
-    """The same of squares, the second Hermite polynomial but for its constant."""
-    return _by_features(features, seen.clipped_squares)
-
-
-def _by_features(features: FloatArray, scores: FloatArray) -> FloatArray:
-    if scores.ndim == 2:
-        return np.asarray(features @ scores.T)
-    return np.concatenate((features @ scores).transpose(1, 2, 0))

@@ -10,11 +10,22 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, bends, cosines, ends, halves, varies
+from caltest.predictions.faults.fault import (
+    Fault,
+    Faults,
+    Pattern,
+    Products,
+    Rows,
+    bends,
+    cosines,
+    ends,
+    halves,
+    varies,
+)
 from caltest.predictions.faults.numbers import errors, shapes
 from caltest.predictions.faults.numbers.members import MemberAmount, MemberFactor, MemberOutliers, faults_of_members
 from caltest.predictions.faults.numbers.ranks import shapes_of_ranks, shifts_of_ranks
-from caltest.predictions.faults.numbers.scores import ROUNDING, Scores
+from caltest.predictions.faults.numbers.scores import ROUNDING, SCORES, SQUARES, Scores
 from caltest.predictions.faults.numbers.ties import SharedValue, Total, pools_of, rows_of_value, shared_value
 from caltest.predictions.faults.other_rows import OtherRows
 from caltest.predictions.faults.values import CutOff, Others, SameValue
@@ -72,11 +83,11 @@ class NumberFaults(Faults):
         everywhere = [Pattern(one[0])]
         scale = errors.Spread if getattr(law, "spread_keeps_mean", False) else errors.Scale
         kinds: list[Fault[Scores]] = [errors.Shift(everywhere), scale(everywhere)]
-        compared = [
-            Rows("shift", len(features), partial(errors.sums_of_scores, features), 2.0),
-            Rows("scale", len(features), partial(errors.sums_of_squares, features), 2.0),
-            Rows("waves of shifts", len(fast), partial(errors.sums_of_scores, fast), WEIGHT_OF_WAVES),
-            Rows("waves of scales", len(fast), partial(errors.sums_of_squares, fast), WEIGHT_OF_WAVES),
+        compared: list[Rows[Scores]] = [
+            Products("shift", features, SCORES, 2.0),
+            Products("scale", features, SQUARES, 2.0),
+            Products("waves of shifts", fast, SCORES, WEIGHT_OF_WAVES),
+            Products("waves of scales", fast, SQUARES, WEIGHT_OF_WAVES),
         ]
         deviations = errors.deviations_of(law) if law.pool_size is None else None
         if law.pool_size is None:

@@ -80,49 +80,44 @@ class Later(Shift):
         return f"events come {'later' if fit.t > 0.0 else 'earlier'} than predicted, by {much}"
 
 
-class Hazard(Fault[Scores]):
+class Hazard(Fault["IntervalScores"]):
     """Events at exp(t) times the predicted rate at any time: levels u of which ``1 - (1 - u)**exp(t)`` is uniform."""
 
     kind = "hazard"
     is_factor = True
     range = (-7.0, 7.0)
 
-    def promising(self, seen: Scores) -> FloatArray:
+    def promising(self, seen: "IntervalScores") -> FloatArray:
         """Not where no event was seen."""
-        assert isinstance(seen, IntervalScores)
         return np.array([0.0 if seen.share_of_events > 0.0 else -np.inf])
 
-    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        assert isinstance(seen, IntervalScores)
+    def log_ratio(self, seen: "IntervalScores", sibling: int, t: float) -> float:
         return seen.total_of_hazards(t)
 
-    def corrected(self, seen: Scores, sibling: int, t: float) -> Any:
-        assert isinstance(seen, IntervalScores)
+    def corrected(self, seen: "IntervalScores", sibling: int, t: float) -> Any:
         if seen.risks is not None:
             return seen.risks.after(lambda h: h * np.exp(t))
         left = np.exp(np.exp(t) * scipy.special.log_ndtr(-seen.errors))
         return seen.with_errors(np.clip(-scipy.special.ndtri(left), -FARTHEST, FARTHEST))
 
-    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+    def words(self, seen: "IntervalScores", sibling: int, fit: Fit) -> str:
         return f"events come at {self.sized(seen, sibling, fit)} times the predicted rate"
 
 
-class Never(Fault[Scores]):
+class Never(Fault["IntervalScores"]):
     """A share t of the rows have no event, however long they are watched."""
 
     kind = "never"
     range = (0.0, 1.0)
 
-    def promising(self, seen: Scores) -> FloatArray:
+    def promising(self, seen: "IntervalScores") -> FloatArray:
         """Not where hardly any event was seen, which says nothing on rows that have one."""
-        assert isinstance(seen, IntervalScores)
         return np.array([0.0 if seen.share_of_events > LEAST_EVENTS else -np.inf])
 
-    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        assert isinstance(seen, IntervalScores)
+    def log_ratio(self, seen: "IntervalScores", sibling: int, t: float) -> float:
         return seen.total_of_never(t)
 
-    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+    def words(self, seen: "IntervalScores", sibling: int, fit: Fit) -> str:
         return f"about {self.sized(seen, sibling, fit, percent)} of the rows never have the event, however late"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from caltest._basics.calls import kept
 from caltest._basics.numerics import FloatArray, evenly_spaced
 from caltest.predictions.faults.fault import Fault, Mixed, Pattern, Scope
 from caltest.predictions.faults.maxima import asked_once, best_between, best_of_grid
@@ -100,11 +101,9 @@ class Outlying:
     beside_scales: float
 
 
+@kept
 def _outlying(seen: Scores) -> Outlying:
     """By the EM method."""
-    known: Outlying | None = vars(seen).get("_outlying")
-    if known is not None:
-        return known
     members, own = (np.log(np.maximum(np.abs(one), LEAST_ERROR)) for one in (seen.errors_of_members, seen.errors))
     log_density, w, middle = log_density_of(members), seen.weights, float(members.mean())
     at = log_density(own)
@@ -118,8 +117,7 @@ def _outlying(seen: Scores) -> Outlying:
     ratios = log_density(own - step) - at
     scales = max(seen.total(log_density(own - log(times)) - at) for times in SCALES)
     gained = seen.total(np.logaddexp(log1p(-share), log(share) + ratios))
-    found = vars(seen)["_outlying"] = Outlying(ratios, exp(step), scales, gained - scales)
-    return found
+    return Outlying(ratios, exp(step), scales, gained - scales)
 
 
 class MemberFactor(Fault[Scores]):
@@ -145,7 +143,7 @@ class MemberFactor(Fault[Scores]):
         information = seen.total(2.0 * at - below - above)
         variance = float(np.square(seen.weights) @ np.square(above - below)) / 4.0
         self._share = min(1.0, information / max(variance, SMALLEST)) if information > 0.0 else 1.0
-        errors = seen.errors + (exp(-t) - 1.0) * seen.targets[0].reshape(-1) / seen.units_of_errors
+        errors = seen.errors + (exp(-t) - 1.0) * seen.outcomes / seen.units_of_errors
         like = seen.total(seen.log_kernel(errors) - seen.log_kernel(seen.errors) - t)
         gained = self._share * log_ratio(t)
         self.n_choices = exp(min(max(gained - like, -MOST_MORE), MOST_MORE)) if gained > SURE else 1.0
@@ -163,7 +161,7 @@ class MemberFactor(Fault[Scores]):
         return self._share * seen.total(log_density(errors - t / units) - own)
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> Scores:
-        return _with_outcomes(seen, seen.targets[0].reshape(-1) * exp(-t))
+        return _with_outcomes(seen, seen.outcomes * exp(-t))
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         return f"outcomes are {self.sized(seen, sibling, fit)} times as large as members"
@@ -183,7 +181,7 @@ class MemberAmount(Fault[Scores]):
 
     def __init__(self, seen: Scores) -> None:
         law: Any = seen.law
-        members, y = law.without(seen.targets[0]).members, seen.targets[0].reshape(-1)
+        members, y = law.without(seen.targets[0]).members, seen.outcomes
         m, mean = members.shape[1], members.mean(axis=1)
         squares, self._t = np.maximum(np.square(members - mean[:, None]).sum(axis=1), SMALLEST), 0.0
         for _ in range(STEPS):
@@ -204,7 +202,7 @@ class MemberAmount(Fault[Scores]):
         return 0.5 * (self._t**2 - (t - self._t) ** 2) / self._error**2
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> Scores:
-        return _with_outcomes(seen, seen.targets[0].reshape(-1) - t)
+        return _with_outcomes(seen, seen.outcomes - t)
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         side = "above" if fit.t > 0.0 else "below"
@@ -221,16 +219,13 @@ def _with_outcomes(seen: Scores, y: FloatArray) -> Scores:
 Logarithms = tuple[Callable[[FloatArray], FloatArray], FloatArray, FloatArray, FloatArray]
 
 
+@kept
 def _logarithms(seen: Scores) -> Logarithms:
     """The log density of errors of logarithms of members, errors of those of outcomes, their units, and its values."""
-    known: Logarithms | None = vars(seen).get("_logarithms")
-    if known is None:
-        law: Any = seen.law
-        logs = Scores(type(law)(np.log(law.members)), np.log(seen.targets[:1]), seen.given_weights, seen.spread)
-        log_density = log_density_of(logs.errors_of_members)
-        known = log_density, logs.errors, logs.units_of_errors, log_density(logs.errors)
-        vars(seen)["_logarithms"] = known
-    return known
+    law: Any = seen.law
+    logs = Scores(type(law)(np.log(law.members)), np.log(seen.targets[:1]), seen.given_weights, seen.spread)
+    log_density = log_density_of(logs.errors_of_members)
+    return log_density, logs.errors, logs.units_of_errors, log_density(logs.errors)
 
 
 def log_density_of(values: FloatArray) -> Callable[[FloatArray], FloatArray]:
@@ -286,14 +281,14 @@ class OneMember(Fault[Scores]):
         if seen.corrected is not None:
             return 0.0
         if known is None:
-            y = seen.targets[0].reshape(-1)
+            y = seen.outcomes
             logs = [_log_densities(y, members) for members in (self.without(), self._given)]
             known = vars(self)["_gained"] = seen.total(logs[0] - logs[1])
         return known - 0.5 * ((t - self._t) / self._error) ** 2
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> Scores:
         law: Any = seen.law
-        pools = type(law)(np.concatenate([self.without(), seen.targets[0].reshape(-1, 1)], axis=1))
+        pools = type(law)(np.concatenate([self.without(), seen.outcomes[:, None]], axis=1))
         return Scores(pools, seen.targets[:1], seen.given_weights, seen.spread)
 
 

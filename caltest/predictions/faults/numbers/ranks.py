@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from math import exp
+from typing import Any
 
 import numpy as np
 import scipy
@@ -172,17 +173,35 @@ class RankScale(OfNormalRanks):
 
 
 class InCoordinates(Fault[VectorScores]):
-    """A fault of numbers in each of the first coordinates of vectors."""
+    """A fault of numbers in each of the first coordinates of vectors, with all its siblings."""
 
-    def __init__(self, faults: Sequence[OfShape]) -> None:
-        self._faults, self.n_siblings = faults, len(faults)
+    def __init__(self, faults: Sequence[Fault[Any]]) -> None:
+        self._faults, self._each = faults, faults[0].n_siblings
+        self.n_siblings, self.n_choices = len(faults) * self._each, len(faults) * (faults[0].n_choices or self._each)
         self.kind, self.range = faults[0].kind, faults[0].range
 
+    def in_coordinate(self, seen: VectorScores, t: int) -> Scores:
+        """What the fault of a coordinate sees."""
+        return seen.in_coordinate(t)
+
+    def _of(self, seen: VectorScores, sibling: int) -> tuple[Fault[Any], Scores, int]:
+        t, own = divmod(sibling, self._each)
+        return self._faults[t], self.in_coordinate(seen, t), own
+
+    def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
+        fault, seen_there, own = self._of(seen, sibling)
+        return fault.log_ratio(seen_there, own, t)
+
+    def size(self, seen: VectorScores, sibling: int, t: float) -> float:
+        fault, seen_there, own = self._of(seen, sibling)
+        return fault.size(seen_there, own, t)
+
     def place(self, sibling: int) -> str:
-        return f"coordinate {sibling}"
+        return f"coordinate {sibling // self._each}"
 
     def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
-        return f"in coordinate {sibling} {self._faults[sibling].words(seen.in_coordinate(sibling), 0, fit)}"
+        fault, seen_there, own = self._of(seen, sibling)
+        return f"in {self.place(sibling)} {fault.words(seen_there, own, fit)}"
 
     def apart(self, seen: VectorScores, sibling: int, other: int) -> bool:
         return seen.are_independent(sibling, other)
@@ -192,6 +211,7 @@ class RanksInCoordinates(InCoordinates):
     """A fault of ranks in each of the first coordinates."""
 
     scope = "shape"
+    _faults: Sequence[OfRanks]
 
     def promising(self, seen: VectorScores) -> FloatArray:
         """The likelihood of a small change, where most errors are not beyond what is predicted."""
@@ -204,12 +224,12 @@ class RanksInCoordinates(InCoordinates):
 
 def shapes_of_ranks(seen: Scores) -> list[OfRanks]:
     """Those of pools of numbers (n, N) that are large enough."""
-    return _shapes_of(np.asarray(seen.law.members), seen.targets[0].reshape(-1, 1))  # type: ignore[attr-defined]
+    return _shapes_of(np.asarray(seen.law.members), seen.outcomes[:, None])  # type: ignore[attr-defined]
 
 
 def shifts_of_ranks(seen: Scores) -> list[OfRanks]:
     """Shift and scale of pools of numbers (n, N)."""
-    of_pools = _ranks_in(np.asarray(seen.law.members), seen.targets[0].reshape(-1, 1))  # type: ignore[attr-defined]
+    of_pools = _ranks_in(np.asarray(seen.law.members), seen.outcomes[:, None])  # type: ignore[attr-defined]
     return [RankShift(*of_pools), RankScale(*of_pools)]
 
 

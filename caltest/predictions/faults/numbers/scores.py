@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, log, sqrt
+from operator import attrgetter
 
 import numpy as np
 import scipy
@@ -122,6 +123,10 @@ def _of_a_spread(residuals: FloatArray) -> FloatArray:
 def _have_spread(residuals: FloatArray) -> BoolArray:
     """Which residuals are those among values that differ."""
     return np.asarray((residuals != 0.0) & (np.abs(residuals) < SPREADLESS))
+
+
+SCORES, SQUARES = attrgetter("clipped"), attrgetter("clipped_squares")
+"""What rows of shifts and of scales are sums of: Hermite polynomials of scores, but for constants."""
 
 
 @dataclass
@@ -259,7 +264,7 @@ class Scores(SeesValues):
         """
         assert self._m is not None
         pools, (_, centre, spread) = np.asarray(self.law.members), self._of_members  # type: ignore[attr-defined]
-        y, middle = self.targets[0].reshape(-1, 1), pools.mean(axis=1, keepdims=True)
+        y, middle = self.outcomes[:, None], pools.mean(axis=1, keepdims=True)
         squares = np.square(pools - middle).sum(axis=1, keepdims=True)
         means = [(pools.sum(axis=1, keepdims=True) - x) / self._m for x in (y, pools)]
         variances = [(squares - np.square(x - middle) * (1.0 + 1.0 / self._m)) / (self._m - 1.0) for x in (y, pools)]
@@ -313,7 +318,7 @@ class Scores(SeesValues):
         if self._units is None:
             return self.residuals
         mean, deviation = self._units
-        return in_units(self.targets[0].reshape(-1) - mean, deviation)
+        return in_units(self.outcomes - mean, deviation)
 
     def with_errors(self, errors: FloatArray) -> "FloatArray | Scores":
         """What is seen of first targets with other errors: residuals, or scores where targets are known for them."""
@@ -353,7 +358,7 @@ class Scores(SeesValues):
             units = signs * np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0.0)
             amount = float(self.weights * units @ self.residuals) / max(float(self.weights @ np.square(units)), 1e-300)
             return np.asarray(self.residuals - amount * units)
-        y = self.targets[0].reshape(-1)
+        y = self.outcomes
         far = 2.0 * float(np.abs(y - location).max())
 
         def residuals(amount: float) -> FloatArray:

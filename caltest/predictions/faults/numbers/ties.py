@@ -63,7 +63,7 @@ class SharedValue(Fault[Scores]):
         self._shares = _has(value, pools).mean(axis=1)
 
     def _at(self, seen: Scores) -> BoolArray:
-        return _has(self._value, seen.targets[0].reshape(-1))
+        return _has(self._value, seen.outcomes)
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         if seen.corrected is not None:
@@ -98,7 +98,7 @@ class Total(Fault[Scores]):
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         if seen.corrected is not None:
             return 0.0
-        own = t * (seen.targets[0].reshape(-1) - self._pools.max(axis=1)) / self._unit
+        own = t * (seen.outcomes - self._pools.max(axis=1)) / self._unit
         return float(seen.given_weights @ (own - np.log(np.exp(self._logs(t)).mean(axis=1))))
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:

@@ -10,19 +10,22 @@ import scipy
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import Fault, Faults, Mixed, OfPatterns, Pattern, Rows, cosines, halves, varies
-from caltest.predictions.faults.numbers.errors import (
-    Scale,
-    Shift,
-    ShiftInUnits,
-    SlopeInUnits,
-    following_waves,
-    sums_of_scores,
-    sums_of_squares,
+from caltest.predictions.faults.fault import (
+    Fault,
+    Faults,
+    Mixed,
+    OfPatterns,
+    Pattern,
+    Products,
+    Rows,
+    cosines,
+    halves,
+    varies,
 )
+from caltest.predictions.faults.numbers.errors import Scale, Shift, ShiftInUnits, SlopeInUnits, following_waves
 from caltest.predictions.faults.numbers.ranks import InCoordinates, shapes_in_coordinates
-from caltest.predictions.faults.numbers.scores import Scores
-from caltest.predictions.faults.numbers.shapes import WIDE, HeavyTails, OfShape, Outliers, Skew, log_ratio_of_t
+from caltest.predictions.faults.numbers.scores import SCORES, SQUARES, Scores
+from caltest.predictions.faults.numbers.shapes import WIDE, HeavyTails, Outliers, Skew, log_ratio_of_t
 from caltest.predictions.faults.values import CutOff, SameValue, TooOften
 from caltest.predictions.faults.vectors.scores import HARDLY, MOST_PAIRED, VectorScores
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES
@@ -77,12 +80,12 @@ class VectorFaults(Faults):
             kinds.append(ShiftInUnits(coordinates, list(deviations.T), coordinates=range(d)))
         if deviations is not None and (rising := [t for t in first if varies(mean[:, t])]):
             kinds.append(SlopeInUnits(list(mean.T[rising]), list(deviations.T[rising]), rising))
-        compared = [
-            Rows("shift", d, partial(sums_of_scores, one * w), 2.0),
-            Rows("scale", d, partial(sums_of_squares, one * w), 2.0),
-            Rows("total spread", 1, partial(total_squares, one * w)),
-            Rows("shifts by prediction", len(features) * d, partial(sums_of_scores, features)),
-            Rows("scales by prediction", len(features) * d, partial(sums_of_squares, features)),
+        compared: list[Rows[Any]] = [
+            Products("shift", one * w, SCORES, 2.0, d),
+            Products("scale", one * w, SQUARES, 2.0, d),
+            Products("total spread", one * w, total_squares),
+            Products("shifts by prediction", features, SCORES, d=d),
+            Products("scales by prediction", features, SQUARES, d=d),
             Rows("waves of shifts", sum(map(len, bent)), partial(sums_by_own, bent, 1), WEIGHT_OF_WAVES),
             Rows("waves of scales", sum(map(len, slow)), partial(sums_by_own, slow, 2), WEIGHT_OF_WAVES / 2.0),
             Rows("fast waves of scales", sum(map(len, fast)), partial(sums_by_own, fast, 2), WEIGHT_OF_WAVES / 2.0),
@@ -97,7 +100,7 @@ class VectorFaults(Faults):
             if self._law.pool_size is not None and self._law.pool_size >= LEAST_POOL:
                 kinds.append(PoolCorrelation(pairs))
         if (own := self._law.coordinate(0)) is not None and (own.is_continuous or (own.pool_size or 0) >= LEAST_POOL):
-            kinds += [RecordedInCoordinate(one(len(w)), min(d, MOST_PAIRED)) for one in (SameValue, CutOff)]
+            kinds += [RecordedInCoordinate(min(d, MOST_PAIRED) * [one(len(w))]) for one in (SameValue, CutOff)]
         if pairs and self._law.has_normal_scores:
             places: list[Pattern] = []
             for t in range(min(d, MOST_HALVED)):
@@ -115,7 +118,7 @@ class VectorFaults(Faults):
             kinds += [
                 RadialTails(),
                 RadialOutliers(w.sum()),
-                *(OfCoordinate(one, d) for one in (Skew(), HeavyTails(), Outliers(w.sum()))),
+                *(OfCoordinate(d * [one]) for one in (Skew(), HeavyTails(), Outliers(w.sum()))),
             ]
         self.kinds, self.compared = tuple(kinds), tuple(compared)
 
@@ -141,15 +144,15 @@ def _in_coordinate(t: int, pattern: Pattern) -> Pattern:
     return Pattern(pattern.signs, above, below)
 
 
-def total_squares(features: FloatArray, seen: Scores) -> FloatArray:
-    """Sums of all squared scores."""
-    return np.asarray(features @ np.einsum("bid,bid->bi", seen.clipped, seen.clipped).T)
+def total_squares(seen: Scores) -> FloatArray:
+    """Sums of the squared scores of each outcome, (B, n)."""
+    return np.asarray(np.einsum("bid,bid->bi", seen.clipped, seen.clipped))
 
 
 def radius_and_cubes(seen: Scores) -> FloatArray:
     """Squares of the radius, and cubes of the scores."""
     z = seen.clipped
-    radius = (np.einsum("bid,bid->bi", z, z) - z.shape[2]) / sqrt(2.0 * z.shape[2])
+    radius = (total_squares(seen) - z.shape[2]) / sqrt(2.0 * z.shape[2])
     return np.stack([np.square(radius) @ seen.weights, np.einsum("bid,bid,bid->bi", z, z, z) @ seen.weights])
 
 
@@ -324,13 +327,6 @@ def _with_radius_beyond(seen: Scores, probability: FloatArray) -> FloatArray:
 class OfCoordinate(InCoordinates):
     """A fault of numbers in the errors of one coordinate, given which the others are as predicted."""
 
-    def __init__(self, fault: OfShape, d: int) -> None:
-        super().__init__(d * [fault])
-        self.n_choices = d * (fault.n_choices or 1)
-
-    def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
-        return self._faults[sibling].log_ratio(seen.in_coordinate(sibling), 0, t)
-
     def corrected(self, seen: VectorScores, sibling: int, t: float) -> FloatArray:
         """The others move as much as is predicted of them given this one."""
         step = self._faults[sibling].corrected(seen.in_coordinate(sibling), 0, t) - seen.errors[:, sibling]
@@ -343,35 +339,21 @@ class OfCoordinate(InCoordinates):
         moments = np.abs(w @ (e**4 - 6.0 * e * e + 3.0)) / 24.0 + np.square(w @ (e**3 - 3.0 * e)) / 6.0
         return np.asarray(np.where(w @ (np.abs(e) <= WIDE) >= 0.5, moments, -np.inf))
 
-    def size(self, seen: VectorScores, sibling: int, t: float) -> float:
-        return self._faults[sibling].size(seen.in_coordinate(sibling), 0, t)
 
-
-class RecordedInCoordinate(Fault[VectorScores]):
+class RecordedInCoordinate(InCoordinates):
     """Single values that too many outcomes have in one coordinate, whatever the others are."""
 
     says_what_happened = True
+    _faults: Sequence[TooOften]
 
-    def __init__(self, fault: TooOften, d: int) -> None:
-        self._fault, self.kind, self.range = fault, fault.kind, fault.range
-        self.n_siblings, self.n_choices = d * fault.n_siblings, d * (fault.n_choices or 1.0)
-
-    def _of(self, seen: VectorScores, sibling: int) -> tuple[Scores, int]:
-        t, own = divmod(sibling, self._fault.n_siblings)
-        return seen.recorded(t), own
+    def in_coordinate(self, seen: VectorScores, t: int) -> Scores:
+        return seen.recorded(t)
 
     def promising(self, seen: VectorScores) -> FloatArray:
-        d = self.n_siblings // self._fault.n_siblings
-        return np.concatenate([self._fault.promising(seen.recorded(t)) for t in range(d)])
+        return np.concatenate([one.promising(seen.recorded(t)) for t, one in enumerate(self._faults)])
 
-    def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
-        return self._fault.log_ratio(*self._of(seen, sibling), t)
-
-    def place(self, sibling: int) -> str:
-        return f"coordinate {sibling // self._fault.n_siblings}"
-
-    def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
-        return f"in {self.place(sibling)} {self._fault.words(*self._of(seen, sibling), fit)}"
+    def apart(self, seen: VectorScores, sibling: int, other: int) -> bool:
+        return False
 
 
 class Exchanged(Mixed[VectorScores]):

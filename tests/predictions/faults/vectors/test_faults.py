@@ -36,7 +36,7 @@ def test_products_and_cubes_are_sums_over_the_observations():
     assert products(features[1:], slice(None), seen) == pytest.approx(np.array(expected[6:]), rel=1e-12)
     assert radius_and_cubes(seen)[1] == pytest.approx((z**3).sum(axis=2) @ np.arange(7.0), rel=1e-12)
     assert radius_and_cubes(seen)[0] == pytest.approx(np.square(((z**2).sum(axis=2) - 4.0) / 8.0**0.5) @ np.arange(7.0))
-    assert total_squares(features, seen) == pytest.approx(features @ (z**2).sum(axis=2).T, rel=1e-12)
+    assert total_squares(seen) == pytest.approx((z**2).sum(axis=2), rel=1e-12)
     for power in (1, 2):
         own = [[np.sum(f * one[:, t] ** power) for one in z] for t in range(2) for f in features]
         assert sums_by_own([features, features], power, seen) == pytest.approx(np.array(own), rel=1e-12)
@@ -65,7 +65,7 @@ def test_faults_of_a_coordinate_are_those_of_its_numbers():
     w = np.linspace(0.5, 1.5, 400)
     seen, fit = VectorScores(CORRELATED, y[None], w), Fit(0.2, 0.1, 0.3)
     for of_numbers in (HeavyTails(), Outliers(400.0)):
-        fault, alone = OfCoordinate(of_numbers, 2), Scores(ct.Normal(np.zeros(400), 1.0), y[None, :, 1], w)
+        fault, alone = OfCoordinate(2 * [of_numbers]), Scores(ct.Normal(np.zeros(400), 1.0), y[None, :, 1], w)
         assert fault.words(seen, 1, fit) == f"in coordinate 1 {of_numbers.words(alone, 0, fit)}"
         assert fault.size(seen, 1, 0.2) == of_numbers.size(alone, 0, 0.2)
         assert fault.log_ratio(seen, 1, 0.2) == pytest.approx(of_numbers.log_ratio(alone, 0, 0.2))
