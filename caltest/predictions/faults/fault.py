@@ -228,6 +228,8 @@ class Fault(ABC, Generic[S]):
     """How many of the siblings are different ones, for the penalty; by default all."""
     is_factor: ClassVar[bool] = False
     """Whether t is the logarithm of what is printed."""
+    is_slope: ClassVar[bool] = False
+    """Whether t is how much more than 1 what is printed is."""
     is_law_at_ends: bool = False
     """Whether the smallest and the largest t stand for all beyond, which are nearly the same law."""
     has_simpler: ClassVar[bool] = False
@@ -236,6 +238,8 @@ class Fault(ABC, Generic[S]):
     """What it changes: how often a rare event happens, for which nobody needs a formula; the level or the spread of all
     predictions, those of some places or of one class; or the shape of their laws only. What changes all is named before
     one in places that explains hardly more, and either before a wave."""
+    of_targets: ClassVar[bool] = False
+    """Whether only targets as they came have its law, and not residuals that are corrected."""
     says_what_happened: ClassVar[bool] = False
     """Whether the words have an interval of a rate that was observed, which no second fault changes."""
 
@@ -253,7 +257,7 @@ class Fault(ABC, Generic[S]):
 
     def size(self, seen: S, sibling: int, t: float) -> float:
         """What is printed for t: a factor, a share, a number of standard deviations."""
-        return exp(t) if self.is_factor else t
+        return exp(t) if self.is_factor else 1.0 + t if self.is_slope else t
 
     def sized(self, seen: S, sibling: int, fit: Fit, text: Callable[[float, int], str] = about) -> str:
         """The size with its interval in words."""
@@ -303,13 +307,13 @@ class Mixed(Fault[W]):
     range = (0.0, 1.0)
 
     @abstractmethod
-    def log_ratios(self, seen: W, sibling: int) -> FloatArray | None:
-        """``log(R(y_i) / P(y_i))``, (n,); None where R has no density, as for corrected residuals."""
+    def log_ratios(self, seen: W, sibling: int) -> FloatArray:
+        """``log(R(y_i) / P(y_i))``, (n,)."""
 
     def log_ratio(self, seen: W, sibling: int, t: float) -> float:
-        if t <= 0.0 or (ratios := self.log_ratios(seen, sibling)) is None:
+        if t <= 0.0:
             return 0.0
-        return seen.total(np.logaddexp(log(max(1.0 - t, 1e-300)), log(t) + ratios))
+        return seen.total(np.logaddexp(log(max(1.0 - t, 1e-300)), log(t) + self.log_ratios(seen, sibling)))
 
 
 class OfPatterns(Fault[S]):

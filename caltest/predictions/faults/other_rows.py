@@ -30,6 +30,7 @@ class OtherRows(Mixed[Any]):
     """
 
     kind = "other rows"
+    of_targets = True
     range = (0.0, 0.5)
     # Named where they explain outcomes clearly better than outliers.
     n_choices = 16.0
@@ -40,7 +41,7 @@ class OtherRows(Mixed[Any]):
         is_less = self.log_ratio(seen, 0, half) < self.log_ratio(seen, 0, NEARLY * half)
         return np.array([0.0 if is_less else -np.inf])
 
-    def log_ratios(self, seen: SeesValues, sibling: int) -> FloatArray | None:
+    def log_ratios(self, seen: SeesValues, sibling: int) -> FloatArray:
         return _log_ratios(seen)
 
     def words(self, seen: SeesValues, sibling: int, fit: Fit) -> str:
@@ -49,10 +50,8 @@ class OtherRows(Mixed[Any]):
 
 
 @kept
-def _log_ratios(seen: SeesValues) -> FloatArray | None:
-    """Of M and P at the outcomes, (n,); None for corrected residuals."""
-    if getattr(seen, "corrected", None) is not None:
-        return None
+def _log_ratios(seen: SeesValues) -> FloatArray:
+    """Of M and P at the outcomes, (n,)."""
     law, y = seen.law, seen.outcomes
     if not law.is_continuous:
         few: Any = law.evenly_spaced(AMONG_COUNTS)

@@ -168,6 +168,8 @@ def _in_places(fault: Fault[Any], seen: Any, penalty: float) -> list[Candidate]:
 
 def _siblings(fault: Fault[Any], seen: Any) -> list[int]:
     """All, or the five that promise most; all that can be if they promise the same."""
+    if fault.of_targets and getattr(seen, "corrected", None) is not None:
+        return []
     promising = fault.promising(seen)
     if promising is None:
         return list(range(fault.n_siblings))

@@ -146,6 +146,8 @@ class SeesValues(Sees):
 
     law: Predictions
     targets: Array
+    corrected: FloatArray | None = None
+    """Residuals of the first targets after a correction of the predictions."""
 
     @cached_property
     def outcomes(self) -> FloatArray:
@@ -164,7 +166,7 @@ class TooOften(Mixed[Any]):
     Which value that is follows from the outcomes, and costs as much as a choice among as many values as there are.
     """
 
-    says_what_happened = True
+    of_targets = says_what_happened = True
 
     def __init__(self, n: int) -> None:
         self.n_choices = n
@@ -180,9 +182,10 @@ class TooOften(Mixed[Any]):
         value = seen.values[sibling]
         return value, np.log(-np.expm1(value.log_p)), ~value.at
 
-    def log_ratios(self, seen: SeesValues, sibling: int) -> FloatArray | None:
-        if not self._is_likely(seen, sibling):
-            return None
+    def log_ratio(self, seen: SeesValues, sibling: int, t: float) -> float:
+        return super().log_ratio(seen, sibling, t) if self._is_likely(seen, sibling) else 0.0
+
+    def log_ratios(self, seen: SeesValues, sibling: int) -> FloatArray:
         value, log_others, others = self._moved(seen, sibling)
         gained = np.logaddexp(0.0, log_others - value.log_p)
         return np.where(value.at, gained, np.where(others, -np.inf, 0.0))

@@ -374,6 +374,7 @@ class Slope(OddsFault, OfEachClass):
     """``Q_c ~ p_c exp(t x)`` with the log odds x of p_c around their mean: odds that are too extreme or too even."""
 
     kind = "slope"
+    is_slope = True
     scope: Scope = "places"
     range = (-3.0, 5.0)
 
@@ -397,9 +398,6 @@ class Slope(OddsFault, OfEachClass):
             variance = float(np.square(x) @ (p * (1.0 - p)))
             scores[c] = float(x @ ((seen.first == c) - p)) ** 2 / max(variance, FLOOR)
         return scores
-
-    def size(self, seen: Labels, sibling: int, t: float) -> float:
-        return 1.0 + t
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         return f"probabilities of {self.view.named(sibling)} are {self._stretched(seen, sibling, fit)}"

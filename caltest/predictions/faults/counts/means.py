@@ -83,10 +83,8 @@ class Elasticity(Factor):
     """Means ``m (m / mean)**t``: the signs are logarithms of ``m / mean``."""
 
     kind = "elasticity"
+    is_factor, is_slope = False, True
     range = (-2.0, 4.0)
-
-    def size(self, seen: Counts, sibling: int, t: float) -> float:
-        return 1.0 + t
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
         more = "more" if fit.t > 0.0 else "less"

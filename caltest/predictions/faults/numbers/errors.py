@@ -192,7 +192,8 @@ class Shift(OfErrors):
         return seen.shifted_back(self.patterns[sibling].signs, location_and_variance(seen.law)[0])
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
-        return seen.moved_by(self.patterns[sibling].sign * t)
+        size = super().size(seen, sibling, t)
+        return size if self.is_slope else seen.moved_by(size)
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         one = self.patterns[sibling]
@@ -250,6 +251,7 @@ class SlopeInUnits(Shift):
     """Outcomes that rise 1 + t times as much as the predicted means, or those of some coordinates."""
 
     kind = "slope"
+    is_slope = True
 
     def __init__(
         self, means: Sequence[FloatArray], deviations: Sequence[FloatArray], coordinates: Sequence[int] | None = None
@@ -260,9 +262,6 @@ class SlopeInUnits(Shift):
             place = "" if coordinates is None else f"in coordinate {coordinates[i]}"
             patterns.append(Pattern((mean - precision @ mean / precision.sum()) / own, place))
         super().__init__(patterns, coordinates=coordinates)
-
-    def size(self, seen: Scores, sibling: int, t: float) -> float:
-        return 1.0 + t
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         much, where = f"{self.sized(seen, sibling, fit)} times as much as predicted means", self.in_coordinate(sibling)
@@ -286,11 +285,10 @@ class Bent(OfBends[Scores], Shift):
 class BentSlope(Bent):
     """Outcomes that rise 1 + t times as much as predicted means above a knot, or below it, and are right elsewhere."""
 
+    is_slope = True
+
     def __init__(self, places: Sequence[Bend], deviations: FloatArray) -> None:
         super().__init__([replace(one, signs=one.signs / deviations) for one in places])
-
-    def size(self, seen: Scores, sibling: int, t: float) -> float:
-        return 1.0 + t
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         where, much = self.patterns[sibling].where, f"{self.sized(seen, sibling, fit)} times as much as predicted means"
@@ -362,7 +360,8 @@ class Scale(OfErrors):
         return np.asarray(errors * np.exp(-t * self.patterns[sibling].signs))
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
-        return seen.ratio(t * self.patterns[sibling].sign)
+        size = super().size(seen, sibling, t)
+        return size if self.is_slope else seen.ratio(size)
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         return scale_in_words(self.patterns[sibling], fit, seen.ratio)
@@ -422,6 +421,7 @@ class SpreadPower(Scale):
     """Errors that are ``(s / m)**t`` times as large, for deviations s with the geometric mean m."""
 
     kind = "power of spreads"
+    is_slope = True
     range = (-3.0, 3.0)
 
     def __init__(self, deviations: FloatArray) -> None:
@@ -430,9 +430,6 @@ class SpreadPower(Scale):
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
         return self.range
-
-    def size(self, seen: Scores, sibling: int, t: float) -> float:
-        return 1.0 + t
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         more, power = "more" if fit.t > 0.0 else "less", self.sized(seen, sibling, fit)

@@ -46,12 +46,11 @@ class Factor(Fault[Scores]):
     """Positive outcomes that are all exp(t) times as large."""
 
     kind = "factor"
-    is_factor = True
+    # Other laws than that of the predictions have no density here.
+    is_factor = of_targets = True
     range = (-12.0, 12.0)
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        if seen.corrected is not None:  # Other laws than that of the predictions have no density here.
-            return 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = seen.law.log_density(seen.targets[0] * exp(-t)) - t - seen.law.log_density(seen.targets[0])
         return seen.total_of_densities(logs)

@@ -62,6 +62,7 @@ class MemberOutliers(Mixed[Scores]):
     """
 
     kind = "outliers"
+    of_targets = True
     scope: Scope = "shape"
     range = (0.0, 0.5)
 
@@ -76,7 +77,7 @@ class MemberOutliers(Mixed[Scores]):
             self.n_choices *= exp(-min(max(like - found.of_scales, 0.0), MOST_MORE))
 
     def promising(self, seen: Scores) -> FloatArray:
-        return np.array([0.0 if self._is_one and seen.corrected is None else -np.inf])
+        return np.array([0.0 if self._is_one else -np.inf])
 
     def log_ratios(self, seen: Scores, sibling: int) -> FloatArray:
         return _outlying(seen).log_ratios
@@ -127,7 +128,7 @@ class MemberFactor(Fault[Scores]):
     """
 
     kind = "factor"
-    is_factor = True
+    is_factor = of_targets = True
     range = (-12.0, 12.0)
 
     def __init__(self, seen: Scores) -> None:
@@ -155,8 +156,6 @@ class MemberFactor(Fault[Scores]):
         return min(middle, 0.0) - AROUND, max(middle, 0.0) + AROUND
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        if seen.corrected is not None:
-            return 0.0
         log_density, errors, units, own = _logarithms(seen)
         return self._share * seen.total(log_density(errors - t / units) - own)
 
@@ -175,6 +174,7 @@ class MemberAmount(Fault[Scores]):
     """
 
     kind = "shift in units"
+    of_targets = True
     range = (-inf, inf)
     # Named where it explains outcomes clearly better than a shift in standard deviations; limits are not yet laws.
     n_choices = 8.0
@@ -197,8 +197,6 @@ class MemberAmount(Fault[Scores]):
         return min(self._t, 0.0) - REACH * self._error, max(self._t, 0.0) + REACH * self._error
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        if seen.corrected is not None:
-            return 0.0
         return 0.5 * (self._t**2 - (t - self._t) ** 2) / self._error**2
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> Scores:
@@ -256,6 +254,7 @@ class OneMember(Fault[Scores]):
     """
 
     kind = "member"
+    of_targets = True
     # Members alone tell that it is off, so that it is named before spreads and shifts that it brings about.
     scope: Scope = "level"
     range = (-inf, inf)
@@ -278,8 +277,6 @@ class OneMember(Fault[Scores]):
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         known: float | None = vars(self).get("_gained")
-        if seen.corrected is not None:
-            return 0.0
         if known is None:
             y = seen.outcomes
             logs = [_log_densities(y, members) for members in (self.without(), self._given)]

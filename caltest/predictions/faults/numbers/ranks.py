@@ -36,6 +36,8 @@ class OfRanks(OfShape):
     """
 
     range = (-2.0, 2.0)
+    # Outcomes that are moved have no ranks.
+    of_targets = True
 
     def __init__(self, below: IntArray, equal: IntArray, size: int) -> None:
         """Of pools of a size, with the numbers (n,) of values below the outcome, and equal to it with itself."""
@@ -59,8 +61,6 @@ class OfRanks(OfShape):
         """Of scores, up to a constant."""
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        if seen.corrected is not None:  # Outcomes that are moved have no ranks.
-            return 0.0
         sums = np.concatenate([[0.0], np.cumsum(self._probabilities(t))])
         shares = (sums[self._below + self._equal] - sums[self._below]) / self._equal
         # Pools without a spread have ranks, too: where all members are dry, rain is above them.
@@ -211,6 +211,7 @@ class RanksInCoordinates(InCoordinates):
     """A fault of ranks in each of the first coordinates."""
 
     scope = "shape"
+    of_targets = True
     _faults: Sequence[OfRanks]
 
     def promising(self, seen: VectorScores) -> FloatArray:

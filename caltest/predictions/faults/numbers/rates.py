@@ -86,6 +86,7 @@ class RiskPower(OfRates):
     """
 
     kind = "slope"
+    is_slope = True
     scope: Scope = "places"
     range = (-4.0, 4.0)
 
@@ -106,9 +107,6 @@ class RiskPower(OfRates):
     def log_slope(self, risks: Risks, sibling: int, t: float) -> Function:
         logs = self._logs(risks, t)
         return lambda h: logs
-
-    def size(self, seen: "IntervalScores", sibling: int, t: float) -> float:
-        return 1.0 + t
 
     def words(self, seen: "IntervalScores", sibling: int, fit: Fit) -> str:
         risks = risks_of(seen)
@@ -160,6 +158,7 @@ class TimePower(OfRates):
     """Times whose logarithms differ 1 + t times as much as those of predicted medians."""
 
     kind = "slope"
+    is_slope = True
     range = (-4.0, 4.0)
 
     def __init__(self, medians: FloatArray, deviations: FloatArray) -> None:
@@ -175,9 +174,6 @@ class TimePower(OfRates):
             return np.asarray(moves * (z - 0.5 * moves) + self.changed(risks, sibling, t)(h) - h)
 
         return log_slope
-
-    def size(self, seen: "IntervalScores", sibling: int, t: float) -> float:
-        return 1.0 + t
 
     def words(self, seen: "IntervalScores", sibling: int, fit: Fit) -> str:
         power = f"times of events differ as the power {self.sized(seen, sibling, fit)} of those predicted"
@@ -292,6 +288,8 @@ class Early(Fault["IntervalScores"]):
 
 class OtherRisks(OtherRows):
     """Times that are those of other rows."""
+
+    of_targets = False
 
     def log_ratio(self, seen: Any, sibling: int, t: float) -> float:
         if t <= 0.0:

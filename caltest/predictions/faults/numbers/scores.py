@@ -145,7 +145,6 @@ class Scores(SeesValues):
     spread: BoolArray | None = None
     """Which predictions have a spread that is known not to be 0; None if all are."""
     corrected: FloatArray | None = None
-    """Residuals of the first targets after a correction of the predictions."""
 
     @cached_property
     def weights(self) -> FloatArray:  # type: ignore[override]
@@ -278,8 +277,8 @@ class Scores(SeesValues):
 
     @cached_property
     def values(self) -> list[Value]:
-        """Those that many outcomes have, but no members; none of corrected residuals."""
-        if self.corrected is not None or (law := self._law_of_values) is None:
+        """Those that many outcomes have, but no members."""
+        if (law := self._law_of_values) is None:
             return []
         found = repeated_values(law, self.outcomes, self.weights)
         if self._m is None:

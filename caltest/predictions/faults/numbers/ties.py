@@ -54,7 +54,7 @@ class SharedValue(Fault[Scores]):
     """
 
     kind = "shared value"
-    is_factor = True
+    is_factor = of_targets = True
     range = (-12.0, 12.0)
 
     def __init__(self, value: float, pools: FloatArray) -> None:
@@ -66,8 +66,6 @@ class SharedValue(Fault[Scores]):
         return _has(self._value, seen.outcomes)
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        if seen.corrected is not None:
-            return 0.0
         return float(seen.given_weights @ (t * self._at(seen) - np.log1p(self._shares * expm1(t))))
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
@@ -84,6 +82,7 @@ class Total(Fault[Scores]):
     """
 
     kind = "factor"
+    of_targets = True
     range = (-8.0, 8.0)
 
     def __init__(self, pools: FloatArray) -> None:
@@ -96,8 +95,6 @@ class Total(Fault[Scores]):
         return np.asarray(t * (self._pools - self._pools.max(axis=1, keepdims=True)) / self._unit)
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        if seen.corrected is not None:
-            return 0.0
         own = t * (seen.outcomes - self._pools.max(axis=1)) / self._unit
         return float(seen.given_weights @ (own - np.log(np.exp(self._logs(t)).mean(axis=1))))
 

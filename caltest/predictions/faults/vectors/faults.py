@@ -343,7 +343,7 @@ class OfCoordinate(InCoordinates):
 class RecordedInCoordinate(InCoordinates):
     """Single values that too many outcomes have in one coordinate, whatever the others are."""
 
-    says_what_happened = True
+    of_targets = says_what_happened = True
     _faults: Sequence[TooOften]
 
     def in_coordinate(self, seen: VectorScores, t: int) -> Scores:
@@ -360,6 +360,7 @@ class Exchanged(Mixed[VectorScores]):
     """``Q = (1 - t) P + t P'`` with P' of outcomes of which two of the first coordinates are exchanged."""
 
     kind = "exchanged"
+    of_targets = True
 
     def __init__(self, d: int) -> None:
         self._pairs = [(a, b) for b in range(min(d, MOST_FEATURES)) for a in range(b)]
@@ -369,8 +370,8 @@ class Exchanged(Mixed[VectorScores]):
         """The likelihood of a few outcomes with exchanged coordinates."""
         return np.array([self.log_ratio(seen, sibling, FEW_EXCHANGED) for sibling in range(self.n_siblings)])
 
-    def log_ratios(self, seen: VectorScores, sibling: int) -> FloatArray | None:
-        return seen.log_exchanged(*self._pairs[sibling]) if seen.corrected is None else None
+    def log_ratios(self, seen: VectorScores, sibling: int) -> FloatArray:
+        return seen.log_exchanged(*self._pairs[sibling])
 
     def place(self, sibling: int) -> str:
         return "coordinates {} and {}".format(*self._pairs[sibling])

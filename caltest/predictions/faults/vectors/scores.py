@@ -115,8 +115,7 @@ class VectorScores(Scores):
         """What faults see of the outcomes of a coordinate, before any correction."""
         law = self.law.coordinate(t)
         assert law is not None
-        own = Scores(law, self.targets[:1, :, t], self.given_weights)
-        return own if self.corrected is None else own.after(self.corrected[:, t])
+        return Scores(law, self.targets[:1, :, t], self.given_weights)
 
     @kept
     def log_exchanged(self, a: int, b: int) -> FloatArray:

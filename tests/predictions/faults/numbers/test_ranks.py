@@ -1,14 +1,23 @@
 """Ensembles of another shape than the outcomes are said to be that, and other faults of them are not."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
-from caltest.predictions.faults.numbers.ranks import RanksInCoordinates, RankSkew, RankTails, shapes_of_ranks
+from caltest.predictions.faults.numbers.ranks import (
+    RanksInCoordinates,
+    RankSkew,
+    RankTails,
+    shapes_of_ranks,
+    shifts_of_ranks,
+)
 from caltest.predictions.faults.numbers.scores import Scores
 from caltest.predictions.faults.numbers.shapes import sinh_arcsinh
+from caltest.predictions.faults.search import candidates_of
 from caltest.predictions.faults.vectors.faults import VectorFaults
 from caltest.predictions.faults.words import Fit
 from caltest.predictions.inputs.convert import as_sample
@@ -118,7 +127,7 @@ def test_ranks_of_coordinates_are_those_of_numbers():
         for alone in shapes_of_ranks(seen_of(pools, y[:, t], w)):
             own = alone.log_ratio(seen_of(pools, y[:, t], w), 0, 0.4)
             assert kinds[alone.kind].log_ratio(seen, t, 0.4) == pytest.approx(own, rel=1e-9)
-            assert kinds[alone.kind].log_ratio(seen.after(seen.errors), t, 0.4) == 0.0
+    assert candidates_of(SimpleNamespace(kinds=list(kinds.values()), weights=w), seen.after(seen.errors)) == []
 
 
 @pytest.mark.parametrize("kind", [RankSkew, RankTails])
@@ -161,7 +170,9 @@ def test_likelihoods_are_those_of_middle_ranks(t):
         density = np.exp(sinh_arcsinh(z, *law))
         ratios = [24 * density[some].mean() / density.sum() for some in places]
         assert fault.log_ratio(seen_of([pool] * 3, y, w), 0, t) == pytest.approx(w @ np.log(ratios), rel=1e-12)
-        assert fault.log_ratio(seen_of([pool] * 3, y, w, corrected=np.zeros(3)), 0, t) == 0.0
+    of_ranks = SimpleNamespace(kinds=shifts_of_ranks(seen_of([pool] * 3, y, w)), weights=w)
+    for corrected, number in ((None, 2), (np.zeros(3), 0)):
+        assert len(candidates_of(of_ranks, seen_of([pool] * 3, y, w, corrected))) == number
 
 
 OUTSIDE = np.array([0.0] * 4 + [19.0] * 2 + [9.0] * 14)
