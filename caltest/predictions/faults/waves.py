@@ -9,7 +9,8 @@ from typing import TypeVar
 import numpy as np
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray
-from caltest.predictions.faults.fault import Pattern, cosines_of_ranks, half_periods, ranks, varies
+from caltest.predictions.faults.fault import cosines_of_ranks, ranks, varies
+from caltest.predictions.faults.patterns import Pattern, half_periods
 from caltest.predictions.faults.words import about, told_apart
 
 SLOW, FASTEST = 3, 24

@@ -6,8 +6,8 @@ from scipy import stats
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
-from caltest.predictions.faults.fault import Pattern
 from caltest.predictions.faults.numbers.errors import scale_in_words
+from caltest.predictions.faults.patterns import Pattern
 from caltest.predictions.faults.words import Fit, percent, told_apart
 from caltest.predictions.inputs.convert import as_sample
 

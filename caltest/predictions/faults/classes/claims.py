@@ -21,7 +21,8 @@ from caltest.predictions.faults.classes.windows import (
     claims_of,
     sums_in_windows,
 )
-from caltest.predictions.faults.fault import LEAST_TIED, Fault, Rows, Scope, cosines, varies
+from caltest.predictions.faults.fault import Fault, Rows, Scope, cosines, varies
+from caltest.predictions.faults.patterns import LEAST_TIED
 from caltest.predictions.faults.waves import FASTEST, WEIGHT_OF_WAVES
 from caltest.predictions.faults.words import Fit, about, percents
 

@@ -21,22 +21,9 @@ from caltest.predictions.faults.classes.labels import (
     remaining,
 )
 from caltest.predictions.faults.classes.several import ClassFaults, totals
-from caltest.predictions.faults.fault import (
-    Fault,
-    OfBends,
-    OfPatterns,
-    Pattern,
-    Products,
-    Rows,
-    bends,
-    cosines,
-    ends,
-    halves,
-    promise_of_bends,
-    ranks,
-    varies,
-)
+from caltest.predictions.faults.fault import Fault, Products, Rows, cosines, ranks, varies
 from caltest.predictions.faults.numbers.errors import bend_in_words, scale_in_words
+from caltest.predictions.faults.patterns import OfBends, OfPatterns, Pattern, bends, ends, halves, promise_of_bends
 from caltest.predictions.faults.waves import (
     FASTEST,
     WEIGHT_OF_WAVES,

@@ -12,7 +12,8 @@ from caltest._basics.calls import kept
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
 from caltest.predictions.faults import waves
 from caltest.predictions.faults.classes.labels import FLOOR, ClassView, Labels, OddsFault
-from caltest.predictions.faults.fault import RANK_GROUPS, cosines_of_ranks, half_periods, ranks, varies
+from caltest.predictions.faults.fault import RANK_GROUPS, cosines_of_ranks, ranks, varies
+from caltest.predictions.faults.patterns import half_periods
 from caltest.predictions.faults.waves import choices, clearest, following
 from caltest.predictions.faults.words import Fit, about, percents
 

@@ -14,8 +14,9 @@ from caltest.predictions.faults.counts.outliers import Outliers
 from caltest.predictions.faults.counts.seen import Counts, CountView
 from caltest.predictions.faults.counts.spreads import Narrow, Spread, SpreadWave
 from caltest.predictions.faults.counts.zeros import FewZeros, MeanKept, Zeros
-from caltest.predictions.faults.fault import Fault, Faults, Pattern, Products, Rows, bends, ends, halves, varies
+from caltest.predictions.faults.fault import Fault, Faults, Products, Rows, varies
 from caltest.predictions.faults.other_rows import OtherRows
+from caltest.predictions.faults.patterns import Pattern, bends, ends, halves
 from caltest.predictions.faults.values import CutOff, Others, SameValue
 from caltest.predictions.faults.waves import WEIGHT_OF_WAVES, choices, following
 

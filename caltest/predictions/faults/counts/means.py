@@ -10,7 +10,8 @@ import numpy as np
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.faults.counts.seen import Counts
-from caltest.predictions.faults.fault import Fault, Mixed, OfBends, OfPatterns, promise_of_bends
+from caltest.predictions.faults.fault import Fault, Mixed
+from caltest.predictions.faults.patterns import OfBends, OfPatterns, promise_of_bends
 from caltest.predictions.faults.waves import Wave
 from caltest.predictions.faults.words import Fit, about, percent, sized_shift
 

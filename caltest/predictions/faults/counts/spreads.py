@@ -9,7 +9,8 @@ from caltest._basics.numerics import FloatArray
 from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.faults.counts.means import OfLaw, OfWaves
 from caltest.predictions.faults.counts.seen import Counts, CountView
-from caltest.predictions.faults.fault import Fault, OfPatterns, Pattern
+from caltest.predictions.faults.fault import Fault
+from caltest.predictions.faults.patterns import OfPatterns, Pattern
 from caltest.predictions.faults.words import Fit, about
 
 NONE = exp(-12.0)

@@ -6,7 +6,8 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest.predictions.faults.counts.seen import Counts
-from caltest.predictions.faults.fault import Mixed, OfPatterns
+from caltest.predictions.faults.fault import Mixed
+from caltest.predictions.faults.patterns import OfPatterns
 from caltest.predictions.faults.words import Fit, about, percent
 
 

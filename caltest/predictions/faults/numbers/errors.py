@@ -10,9 +10,10 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, IntArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import Bend, OfBends, OfPatterns, Pattern, promise_of_bends, ranks
+from caltest.predictions.faults.fault import ranks
 from caltest.predictions.faults.numbers.noncentral import centred, log_ratio_of_noncentral
 from caltest.predictions.faults.numbers.scores import CLIPPED, Scores, slopes_of_scale
+from caltest.predictions.faults.patterns import Bend, OfBends, OfPatterns, Pattern, promise_of_bends
 from caltest.predictions.faults.waves import SLOW, Wave, choices, following, scales_in_places, shifts_in_places
 from caltest.predictions.faults.words import Fit, about, sized, sized_shift, told_apart
 from caltest.predictions.reductions.standard_scores import own_units

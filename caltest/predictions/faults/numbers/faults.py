@@ -10,24 +10,14 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import (
-    Fault,
-    Faults,
-    Pattern,
-    Products,
-    Rows,
-    bends,
-    cosines,
-    ends,
-    halves,
-    varies,
-)
+from caltest.predictions.faults.fault import Fault, Faults, Products, Rows, cosines, varies
 from caltest.predictions.faults.numbers import errors, shapes
 from caltest.predictions.faults.numbers.members import MemberAmount, MemberFactor, MemberOutliers, faults_of_members
 from caltest.predictions.faults.numbers.ranks import shapes_of_ranks, shifts_of_ranks
 from caltest.predictions.faults.numbers.scores import ROUNDING, SCORES, SQUARES, Scores
 from caltest.predictions.faults.numbers.ties import SharedValue, Total, pools_of, rows_of_value, shared_value
 from caltest.predictions.faults.other_rows import OtherRows
+from caltest.predictions.faults.patterns import Pattern, bends, ends, halves
 from caltest.predictions.faults.values import CutOff, Others, SameValue
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES, waves
 from caltest.predictions.faults.words import Fit

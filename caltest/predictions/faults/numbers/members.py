@@ -11,7 +11,7 @@ import scipy
 
 from caltest._basics.calls import kept
 from caltest._basics.numerics import FloatArray, evenly_spaced
-from caltest.predictions.faults.fault import Fault, Mixed, Pattern, Scope
+from caltest.predictions.faults.fault import Fault, Mixed, Scope
 from caltest.predictions.faults.maxima import asked_once, best_between, best_of_grid
 from caltest.predictions.faults.numbers.errors import Scale, ShiftInUnits
 from caltest.predictions.faults.numbers.scores import (
@@ -24,6 +24,7 @@ from caltest.predictions.faults.numbers.scores import (
     Scores,
     residuals_among,
 )
+from caltest.predictions.faults.patterns import Pattern
 from caltest.predictions.faults.values import Others
 from caltest.predictions.faults.words import Fit, about, percent, sized_shift
 

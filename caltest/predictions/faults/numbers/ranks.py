@@ -10,10 +10,11 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import BoolArray, FloatArray, IntArray
-from caltest.predictions.faults.fault import Fault, Pattern
+from caltest.predictions.faults.fault import Fault
 from caltest.predictions.faults.numbers.errors import scale_in_words
 from caltest.predictions.faults.numbers.scores import Scores
 from caltest.predictions.faults.numbers.shapes import OfShape, sinh_arcsinh
+from caltest.predictions.faults.patterns import Pattern
 from caltest.predictions.faults.vectors.scores import MOST_PAIRED, VectorScores
 from caltest.predictions.faults.words import Fit, percent, sized_shift
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import FloatArray
-from caltest.predictions.faults.fault import Fault, OfPatterns, Scope, halves, varies
+from caltest.predictions.faults.fault import Fault, Scope, varies
 from caltest.predictions.faults.numbers.risks import (
     CUTS,
     LARGEST,
@@ -25,6 +25,7 @@ from caltest.predictions.faults.numbers.risks import (
     scores_of,
 )
 from caltest.predictions.faults.other_rows import OtherRows
+from caltest.predictions.faults.patterns import OfPatterns, halves
 from caltest.predictions.faults.words import Fit, about, instead, percent
 
 if TYPE_CHECKING:

@@ -10,22 +10,12 @@ import scipy
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import (
-    Fault,
-    Faults,
-    Mixed,
-    OfPatterns,
-    Pattern,
-    Products,
-    Rows,
-    cosines,
-    halves,
-    varies,
-)
+from caltest.predictions.faults.fault import Fault, Faults, Mixed, Products, Rows, cosines, varies
 from caltest.predictions.faults.numbers.errors import Scale, Shift, ShiftInUnits, SlopeInUnits, following_waves
 from caltest.predictions.faults.numbers.ranks import InCoordinates, shapes_in_coordinates
 from caltest.predictions.faults.numbers.scores import SCORES, SQUARES, Scores
 from caltest.predictions.faults.numbers.shapes import WIDE, HeavyTails, Outliers, Skew, log_ratio_of_t
+from caltest.predictions.faults.patterns import OfPatterns, Pattern, halves
 from caltest.predictions.faults.values import CutOff, SameValue, TooOften
 from caltest.predictions.faults.vectors.scores import HARDLY, MOST_PAIRED, VectorScores
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES

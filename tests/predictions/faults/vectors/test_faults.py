@@ -7,9 +7,9 @@ from scipy import stats
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
 from caltest.predictions.faults import Fit
-from caltest.predictions.faults.fault import Pattern
 from caltest.predictions.faults.numbers.scores import Scores
 from caltest.predictions.faults.numbers.shapes import HeavyTails, Outliers
+from caltest.predictions.faults.patterns import Pattern
 from caltest.predictions.faults.vectors.faults import (
     Correlation,
     OfCoordinate,
