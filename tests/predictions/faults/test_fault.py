@@ -110,7 +110,7 @@ def test_ratios_of_numbers_have_mean_one(name, replications):
                     logs = []
                     for score, targets in zip(z, outcomes, strict=True):
                         seen = faults.seen(targets[None])
-                        seen.__dict__ |= {"residuals": np.full(40, score), "outlier_scale": 5.0}
+                        seen.__dict__ |= {"residuals": np.full(40, score), "_outlier_scale_kept": {(): 5.0}}
                         logs.append(fault.log_ratio(seen, sibling, t))
                     density = stats.norm.pdf(z) * np.exp(np.minimum(logs, 700.0))
                     assert 14.0 * (weights @ density) == pytest.approx(1.0, abs=3e-3), (fault.kind, sibling, t)

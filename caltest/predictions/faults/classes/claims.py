@@ -11,16 +11,7 @@ from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest.predictions.faults.classes.frequencies import likely_cause
 from caltest.predictions.faults.classes.labels import ClassView, LabelFaults, Labels, OddsFault
 from caltest.predictions.faults.classes.several import Frequency, OtherRows, Random, Share, Slope, Temperature
-from caltest.predictions.faults.classes.windows import (
-    ENDS,
-    WINDOWS,
-    ClassClaims,
-    FollowedWave,
-    Wave,
-    Window,
-    claims_of,
-    sums_in_windows,
-)
+from caltest.predictions.faults.classes.windows import WINDOWS, ClassClaims, FollowedWave, Wave, Window, claims_of
 from caltest.predictions.faults.fault import Fault, Rows, Scope, cosines, varies
 from caltest.predictions.faults.patterns import LEAST_TIED
 from caltest.predictions.faults.waves import FASTEST, WEIGHT_OF_WAVES
@@ -55,9 +46,7 @@ class BinaryView(ClassView):
 
     def sums_in_windows(self, seen: Labels) -> FloatArray:
         """Outcomes in each window."""
-        event = self.event
-        parts = seen.ones_by_group(event.groups, ENDS.size + 1)
-        return sums_in_windows(parts) * event.have_some[:, None]
+        return self.event.ones_in_windows(seen)
 
 
 def is_rare(view: ClassView) -> bool:

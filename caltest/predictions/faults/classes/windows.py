@@ -60,6 +60,11 @@ class ClassClaims:
         """Sums of values (n, B) over the predictions in each window, (W, B)."""
         return sums_in_windows(np.array([np.bincount(self.groups, one, ENDS.size + 1) for one in values.T]).T)
 
+    def ones_in_windows(self, seen: Labels) -> FloatArray:
+        """How often label 1 occurs in each window, (W, B)."""
+        parts = seen.ones_by_group(self.groups, ENDS.size + 1)
+        return sums_in_windows(parts) * self.have_some[:, None]
+
     def inside(self, window: int) -> BoolArray:
         """The predictions in a window, (n,); none if they are less than ten."""
         low, high = WINDOWS[window]

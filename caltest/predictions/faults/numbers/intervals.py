@@ -193,6 +193,12 @@ class IntervalScores(Scores):
         return 1.0 - float(self._weights[self._n_known :] @ self._are_open) / float(self._weights.sum())
 
     @property
+    def of_rows(self) -> Risks:
+        """What is predicted for each row."""
+        assert self.risks is not None
+        return self.risks
+
+    @property
     def known_share(self) -> float:
         return float(self._weights[: self._n_known].sum() / self._weights.sum())
 

@@ -14,16 +14,8 @@ from caltest._basics.numerics import FloatArray, evenly_spaced
 from caltest.predictions.faults.fault import Fault, Mixed, Scope
 from caltest.predictions.faults.maxima import asked_once, best_between, best_of_grid
 from caltest.predictions.faults.numbers.errors import Scale, ShiftInUnits
-from caltest.predictions.faults.numbers.scores import (
-    LEAST_OUTLYING,
-    MEMBERS,
-    OUTLYING,
-    RARE,
-    SPREADLESS,
-    STEPS,
-    Scores,
-    residuals_among,
-)
+from caltest.predictions.faults.numbers.scores import MEMBERS, SPREADLESS, STEPS, Scores, residuals_among
+from caltest.predictions.faults.numbers.shapes import LEAST_OUTLYING, OUTLYING, RARE
 from caltest.predictions.faults.patterns import Pattern
 from caltest.predictions.faults.values import Others
 from caltest.predictions.faults.words import Fit, about, percent, sized_shift

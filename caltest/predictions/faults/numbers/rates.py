@@ -11,19 +11,7 @@ import scipy
 
 from caltest._basics.numerics import FloatArray
 from caltest.predictions.faults.fault import Fault, Scope, varies
-from caltest.predictions.faults.numbers.risks import (
-    CUTS,
-    LARGEST,
-    NEVER,
-    Function,
-    Risks,
-    hazard_of,
-    levels_at,
-    log_likelihoods_of,
-    log_of,
-    risks_of,
-    scores_of,
-)
+from caltest.predictions.faults.numbers.risks import CUTS, LARGEST, NEVER, Function, Risks, hazard_of, log_of, scores_of
 from caltest.predictions.faults.other_rows import OtherRows
 from caltest.predictions.faults.patterns import OfPatterns, halves
 from caltest.predictions.faults.words import Fit, about, instead, percent
@@ -50,13 +38,13 @@ class OfRates(Fault["IntervalScores"]):
         """The logarithm of its derivative."""
 
     def log_ratio(self, seen: "IntervalScores", sibling: int, t: float) -> float:
-        risks = risks_of(seen)
+        risks = seen.of_rows
         return float(
             risks.weights @ risks.log_ratio(self.changed(risks, sibling, t), self.log_slope(risks, sibling, t))
         )
 
     def corrected(self, seen: "IntervalScores", sibling: int, t: float) -> Risks:
-        risks = risks_of(seen)
+        risks = seen.of_rows
         return risks.after(self.changed(risks, sibling, t))
 
 
@@ -110,7 +98,7 @@ class RiskPower(OfRates):
         return lambda h: logs
 
     def words(self, seen: "IntervalScores", sibling: int, fit: Fit) -> str:
-        risks = risks_of(seen)
+        risks = seen.of_rows
         power = f"rates of events differ as the power {self.sized(seen, sibling, fit)} of those predicted"
         level, events = float(np.median(self._logs(risks, fit.t))), float(risks.weights @ risks.seen)
         if abs(level) > MIDDLE_IS_OFF / sqrt(max(events, 1.0)):
@@ -137,19 +125,10 @@ class TimeFactor(Fault["IntervalScores"]):
     n_choices = 1.2
 
     def log_ratio(self, seen: "IntervalScores", sibling: int, t: float) -> float:
-        risks = risks_of(seen)
-        given = risks.given
-        assert given is not None
-        logs = log_likelihoods_of(given.law, given.times * exp(-t), given.seen) - t * given.seen
-        return float(risks.weights @ (logs - given.log_likelihoods))
+        return float(seen.of_rows.weights @ seen.of_rows.known.log_ratios_of_stretched(t))
 
     def corrected(self, seen: "IntervalScores", sibling: int, t: float) -> Risks:
-        risks = risks_of(seen)
-        given = risks.given
-        assert given is not None
-        start = hazard_of(given.law.cdf(given.times * exp(-t)))
-        at_cuts = np.stack([hazard_of(levels_at(given.law, cut * exp(-t))) for cut in risks.cuts])
-        return replace(risks, start=start, stop=np.where(risks.seen, start, np.inf), at_cuts=at_cuts, given=None)
+        return seen.of_rows.stretched(t)
 
     def words(self, seen: "IntervalScores", sibling: int, fit: Fit) -> str:
         return f"times of events are {self.sized(seen, sibling, fit)} times as long as predicted"
@@ -201,7 +180,7 @@ class HazardInTime(OfRates):
         return lambda h: t * ((h > risks.at_cuts[sibling // 2]) == bool(sibling % 2))
 
     def promising(self, seen: "IntervalScores") -> FloatArray:
-        risks = risks_of(seen)
+        risks = seen.of_rows
         return np.array([risks.promise(sibling // 2, sibling % 2 == 1) for sibling in range(self.n_siblings)])
 
     def rivals(self, sibling: int) -> Sequence[int]:
@@ -211,7 +190,7 @@ class HazardInTime(OfRates):
         return f"{'after' if sibling % 2 else 'up to'} {about(float(self._cuts[sibling // 2]), 3)}"
 
     def words(self, seen: "IntervalScores", sibling: int, fit: Fit) -> str:
-        risks = risks_of(seen)
+        risks = seen.of_rows
         counted = instead(*risks.counts(sibling // 2, sibling % 2 == 1), risks.weights)
         much = f"{self.sized(seen, sibling, fit)} times the predicted rate"
         return f"events come at {much} {self.place(sibling)}: {counted}"
@@ -233,7 +212,7 @@ class Early(Fault["IntervalScores"]):
     def log_ratio(self, seen: "IntervalScores", sibling: int, t: float) -> float:
         if t <= 0.0:
             return 0.0
-        risks = risks_of(seen)
+        risks = seen.of_rows
         others, before = log1p(-min(t, 1.0 - 1e-16)), risks.expected <= risks.at_cuts[sibling]
         logs = np.where(before, np.logaddexp(others, log(t) + self._gained(risks, sibling)), others)
         return float(risks.weights @ logs)
@@ -245,7 +224,7 @@ class Early(Fault["IntervalScores"]):
 
     def promising(self, seen: "IntervalScores") -> FloatArray:
         """The likelihood of the share by which there are too many."""
-        risks = risks_of(seen)
+        risks = seen.of_rows
         counts, n = [self._counts(risks, k) for k in range(self.n_siblings)], float(risks.weights.sum())
         shares = [(found - expected) / n for found, expected in counts]
         return np.array([self.log_ratio(seen, k, t) if t > 0.0 else -np.inf for k, t in enumerate(shares)])
@@ -263,7 +242,7 @@ class Early(Fault["IntervalScores"]):
         return np.asarray(np.minimum(-np.expm1(-hazards) / every, 1.0))
 
     def corrected(self, seen: "IntervalScores", sibling: int, t: float) -> Risks:
-        risks = risks_of(seen)
+        risks = seen.of_rows
 
         def mixed(hazards: FloatArray, levels: FloatArray) -> FloatArray:
             return hazard_of((1.0 - t) * -np.expm1(-hazards) + t * levels)
@@ -282,7 +261,7 @@ class Early(Fault["IntervalScores"]):
 
     def words(self, seen: "IntervalScores", sibling: int, fit: Fit) -> str:
         much = f"about {self.sized(seen, sibling, fit, percent)} of the rows have the event {self.place(sibling)}"
-        risks = risks_of(seen)
+        risks = seen.of_rows
         counted = instead(*self._counts(risks, sibling), risks.weights)
         return f"{much} whatever is predicted: {counted} events are up to then"
 
@@ -295,9 +274,8 @@ class OtherRisks(OtherRows):
     def log_ratio(self, seen: Any, sibling: int, t: float) -> float:
         if t <= 0.0:
             return 0.0
-        risks = risks_of(seen)
-        assert risks.given is not None
-        return float(risks.weights @ np.logaddexp(log1p(-t), log(t) + risks.given.ratios_of_others))
+        risks = seen.of_rows
+        return float(risks.weights @ np.logaddexp(log1p(-t), log(t) + risks.known.ratios_of_others))
 
 
 def faults_of_events(risks: Risks) -> "tuple[Fault[IntervalScores], ...]":

@@ -3,17 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import log
-from typing import TYPE_CHECKING
+from math import exp, log
 
 import numpy as np
 import scipy
 
 from caltest._basics.numerics import BoolArray, FloatArray, evenly_spaced, ranges
 from caltest.predictions.base import Predictions
-
-if TYPE_CHECKING:
-    from caltest.predictions.faults.numbers.intervals import IntervalScores
 
 AMONG = 24
 """Predictions that tell the law of the event of any row."""
@@ -135,6 +131,19 @@ class Risks:
         at_cuts = np.stack([bounded(one) for one in self.at_cuts])
         return replace(self, start=bounded(self.start), stop=stop, at_cuts=at_cuts, given=None)
 
+    def stretched(self, t: float) -> "Risks":
+        """If times are exp(t) times as long as predicted."""
+        given = self.known
+        start = hazard_of(given.law.cdf(given.times * exp(-t)))
+        at_cuts = np.stack([hazard_of(levels_at(given.law, cut * exp(-t))) for cut in self.cuts])
+        return replace(self, start=start, stop=np.where(self.seen, start, np.inf), at_cuts=at_cuts, given=None)
+
+    @property
+    def known(self) -> "Given":
+        """What is given, where there was no correction."""
+        assert self.given is not None
+        return self.given
+
     @property
     def levels(self) -> tuple[FloatArray, FloatArray]:
         """Those between which events are."""
@@ -172,6 +181,11 @@ class Given:
             some = self.law.take(np.full(len(self.law), place))
             total = np.logaddexp(total, log_likelihoods_of(some, self.times, self.seen))
         return np.asarray(total - log(places.size) - self.log_likelihoods)
+
+    def log_ratios_of_stretched(self, t: float) -> FloatArray:
+        """Log likelihood ratios (n,) if times are exp(t) times as long as predicted."""
+        logs = log_likelihoods_of(self.law, self.times * exp(-t), self.seen) - t * self.seen
+        return logs - self.log_likelihoods
 
     @cached_property
     def is_known(self) -> bool:
@@ -273,9 +287,3 @@ def log_likelihoods_of(law: Predictions, times: FloatArray, seen: BoolArray) -> 
         return np.where(seen, law.log_density(times), np.maximum(log_of(law.survival(times)), -LARGEST))
     low, high = found.ends
     return np.maximum(log_of(np.where(seen, high - low, 1.0 - low)), -LARGEST)
-
-
-def risks_of(seen: "IntervalScores") -> Risks:
-    """What is predicted for each row."""
-    assert seen.risks is not None
-    return seen.risks

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, log, sqrt
+from math import exp, sqrt
 from operator import attrgetter
 
 import numpy as np
@@ -20,9 +20,8 @@ HALVINGS = 30
 QUANTILES_OF = 32
 """Predictions whose quantiles tell what a change of their scores does to outcomes."""
 
-RARE, CONVERGED = 0.02, 1e-6
-"""Share of outliers from which theirs is looked for; and the step of centres and spreads, in standard deviations, that
-is small beside their error."""
+CONVERGED = 1e-6
+"""Step of centres and spreads, in standard deviations, that is small beside their error."""
 
 MOVES, MEMBERS = 2, 2**18
 """How often outcomes are moved to the most likely place among members, and members whose residuals tell which law that
@@ -54,28 +53,8 @@ HALVES = np.concatenate([0.25 * (1.0 + HALF), 0.5 + 0.25 * (1.0 + HALF)])
 
 WEIGHTS = np.tile(0.25 * HALF_WEIGHTS, 2)
 
-OUTLYING, LEAST_OUTLYING = 5.0, 3.0
-"""Scale of outliers, in predicted standard deviations, from which it is looked for, and the smallest one."""
-
 STEPS = 50
-"""Of the search of the share of outliers, and of centres and spreads."""
-
-
-def log_ratio_of_scales(squares: FloatArray, scale: float, d: int = 1) -> FloatArray:
-    """Log ratio of the normal density of this scale to that of scale 1, at vectors of d numbers of these squares."""
-    return np.asarray(0.5 * squares * (1.0 - scale**-2) - d * log(scale))
-
-
-def _outliers(squares: FloatArray, weights: FloatArray, scale: float, d: int) -> tuple[float, float]:
-    """Log likelihood, for weights of sum 1, and scale of outliers among standard normal vectors by the EM algorithm."""
-    share = RARE
-    for _ in range(STEPS):
-        logs = log_ratio_of_scales(squares, scale, d) + log(share)
-        both = np.logaddexp(log(1.0 - share), logs)
-        outlying = weights * np.exp(logs - both)
-        share = min(max(float(outlying.sum()), 1e-12), 0.5)
-        scale = max(LEAST_OUTLYING, sqrt(float(outlying @ squares) / max(d * float(outlying.sum()), 1e-300)))
-    return float(weights @ both), scale
+"""Of searches of centres and spreads, and of outliers."""
 
 
 def residuals_among(members: FloatArray) -> FloatArray:
@@ -437,15 +416,6 @@ class Scores(SeesValues):
     def is_normal(self) -> bool:
         """Whether residuals are errors of normal laws, of numbers or of coordinates."""
         return self.law.normal is not None or (self.law.has_normal_scores and not self.law.is_continuous)
-
-    @cached_property
-    def outlier_scale(self) -> float:
-        """The scale of the outliers that is most likely with a share of them, from some starts."""
-        squares, weights, d = self.squared_radius, self.weights / self.weights.sum(), self.squares[0].size
-        farthest = sqrt(float(squares.max(initial=0.0)) / d)
-        starts = [scale for scale in (OUTLYING, 0.5 * farthest) if scale >= LEAST_OUTLYING]
-        found = [_outliers(squares, weights, scale, d) for scale in starts]
-        return max(found)[1]
 
     def log_kernel(self, errors: FloatArray) -> FloatArray:
         """Logarithm of their density if calibrated, but for a constant."""

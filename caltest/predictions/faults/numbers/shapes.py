@@ -7,9 +7,10 @@ from math import exp, lgamma, log, sqrt
 import numpy as np
 import scipy
 
+from caltest._basics.calls import kept
 from caltest._basics.numerics import FloatArray
 from caltest.predictions.faults.fault import Fault, Mixed, Scope
-from caltest.predictions.faults.numbers.scores import FARTHEST, LAST_SCORE, LEAST_OUTLYING, Scores, log_ratio_of_scales
+from caltest.predictions.faults.numbers.scores import FARTHEST, LAST_SCORE, STEPS, Scores
 from caltest.predictions.faults.words import Fit, about, percent
 
 LEAST_RECIPROCAL = 1e-4
@@ -25,6 +26,12 @@ as predicted. Errors that are larger have another spread."""
 
 CUT = 0.9
 """Share of the largest scores from which on the size of outliers is a smallest one."""
+
+OUTLYING, LEAST_OUTLYING = 5.0, 3.0
+"""Scale of outliers, in predicted standard deviations, from which it is looked for, and the smallest one."""
+
+RARE = 0.02
+"""Share of outliers from which theirs is looked for."""
 
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(101)
 NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
@@ -179,6 +186,33 @@ class LightTails(Fault[Scores]):
         return f"errors have lighter tails than predicted at the same spread: {_beyond(seen, 2.0)}"
 
 
+def log_ratio_of_scales(squares: FloatArray, scale: float, d: int = 1) -> FloatArray:
+    """Log ratio of the normal density of this scale to that of scale 1, at vectors of d numbers of these squares."""
+    return np.asarray(0.5 * squares * (1.0 - scale**-2) - d * log(scale))
+
+
+def _outliers(squares: FloatArray, weights: FloatArray, scale: float, d: int) -> tuple[float, float]:
+    """Log likelihood, for weights of sum 1, and scale of outliers among standard normal vectors by the EM algorithm."""
+    share = RARE
+    for _ in range(STEPS):
+        logs = log_ratio_of_scales(squares, scale, d) + log(share)
+        both = np.logaddexp(log(1.0 - share), logs)
+        outlying = weights * np.exp(logs - both)
+        share = min(max(float(outlying.sum()), 1e-12), 0.5)
+        scale = max(LEAST_OUTLYING, sqrt(float(outlying @ squares) / max(d * float(outlying.sum()), 1e-300)))
+    return float(weights @ both), scale
+
+
+@kept
+def outlier_scale(seen: Scores) -> float:
+    """The scale of the outliers that is most likely with a share of them, from some starts."""
+    squares, weights, d = seen.squared_radius, seen.weights / seen.weights.sum(), seen.squares[0].size
+    farthest = sqrt(float(squares.max(initial=0.0)) / d)
+    starts = [scale for scale in (OUTLYING, 0.5 * farthest) if scale >= LEAST_OUTLYING]
+    found = [_outliers(squares, weights, scale, d) for scale in starts]
+    return max(found)[1]
+
+
 class Outliers(Mixed[Scores], OfShape):
     """A share t of errors that are several times as large, by the factor that is most likely with its own share.
 
@@ -193,16 +227,16 @@ class Outliers(Mixed[Scores], OfShape):
 
     def promising(self, seen: Scores) -> FloatArray:
         """Not where the likeliest scale is the smallest that is looked for: there tails are heavy."""
-        return np.where(seen.outlier_scale > LEAST_OUTLYING, super().promising(seen), -np.inf)
+        return np.where(outlier_scale(seen) > LEAST_OUTLYING, super().promising(seen), -np.inf)
 
     def log_ratios(self, seen: Scores, sibling: int) -> FloatArray:
-        return log_ratio_of_scales(seen.squared_radius, seen.outlier_scale, seen.squares[0].size)
+        return log_ratio_of_scales(seen.squared_radius, outlier_scale(seen), seen.squares[0].size)
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
-        ndtr, scale = scipy.special.ndtr, seen.outlier_scale
+        ndtr, scale = scipy.special.ndtr, outlier_scale(seen)
         return _normal(seen.residuals, lambda z: (1.0 - t) * ndtr(-z) + t * ndtr(-z / scale))
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        much, scale = f"about {self.sized(seen, sibling, fit, percent)} of the outcomes", seen.outlier_scale
+        much, scale = f"about {self.sized(seen, sibling, fit, percent)} of the outcomes", outlier_scale(seen)
         near = "about" if scale < CUT * (FARTHEST if seen.is_normal else LAST_SCORE) else "at least"
         return f"{much} are outliers, with errors {near} {about(scale)} times as large as predicted"

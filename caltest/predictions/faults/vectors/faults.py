@@ -14,7 +14,7 @@ from caltest.predictions.faults.fault import Fault, Faults, Mixed, Products, Row
 from caltest.predictions.faults.numbers.errors import Scale, Shift, ShiftInUnits, SlopeInUnits, following_waves
 from caltest.predictions.faults.numbers.ranks import InCoordinates, shapes_in_coordinates
 from caltest.predictions.faults.numbers.scores import SCORES, SQUARES, Scores
-from caltest.predictions.faults.numbers.shapes import WIDE, HeavyTails, Outliers, Skew, log_ratio_of_t
+from caltest.predictions.faults.numbers.shapes import WIDE, HeavyTails, Outliers, Skew, log_ratio_of_t, outlier_scale
 from caltest.predictions.faults.patterns import OfPatterns, Pattern, halves
 from caltest.predictions.faults.values import CutOff, SameValue, TooOften
 from caltest.predictions.faults.vectors.scores import HARDLY, MOST_PAIRED, VectorScores
@@ -299,7 +299,7 @@ class RadialOutliers(Outliers):
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
         """With the radius that has the same probability beyond it."""
-        squares, d, scale = seen.squared_radius, seen.residuals.shape[1], seen.outlier_scale
+        squares, d, scale = seen.squared_radius, seen.residuals.shape[1], outlier_scale(seen)
         beyond = (1.0 - t) * scipy.special.chdtrc(d, squares) + t * scipy.special.chdtrc(d, squares / scale**2)
         return _with_radius_beyond(seen, beyond)
 

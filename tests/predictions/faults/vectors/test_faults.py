@@ -179,7 +179,7 @@ def test_errors_without_outliers_in_all_coordinates_are_normal():
     """The radius has the same probability beyond it as before, which far errors lose."""
     errors = np.array([[0.1, 0.2, 0.3], [1.0, -1.0, 0.5], [20.0, 10.0, 0.0]])
     seen = VectorScores(ct.MvNormal(np.zeros((3, 3)), 1.0), errors[None], np.ones(3))
-    seen.__dict__["outlier_scale"] = 6.0
+    seen.__dict__["_outlier_scale_kept"] = {(): 6.0}
     moved = RadialOutliers(3.0).corrected(seen, 0, 0.03)
     squares, after = np.square(errors).sum(axis=1), np.square(moved).sum(axis=1)
     beyond = 0.97 * stats.chi2.sf(squares, 3) + 0.03 * stats.chi2.sf(squares / 36.0, 3)
