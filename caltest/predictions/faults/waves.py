@@ -56,15 +56,28 @@ class Wave(Pattern):
         """The predictions of each half period with the range of the feature; of most waves nobody asks for them."""
         return [(some, _from_to(self.feature[some])) for some in half_periods(self.periods, 1)]
 
-    def in_places(self, sizes: Callable[[BoolArray], tuple[float, str]], before: str, unit: str) -> str:
-        """Words of the sizes of half periods, of which the standard errors are known, with their place.
+    def in_places(
+        self,
+        excess: FloatArray,
+        expected: FloatArray,
+        deviation: FloatArray,
+        text: Callable[[float], str],
+        unit: str,
+        before: str = "",
+    ) -> str:
+        """Words of what sums of half periods exceed what is expected by, as a share of it, with their place.
 
-        The first has words beside it.
+        Excess, expected value and standard deviation are those of each prediction, (n,). The first has words beside it.
         """
-        found, more = clearest([(z, (size, where)) for some, where in self.parts for z, size in [sizes(some)]])
+        places = []
+        for some, where in self.parts:
+            more, error = float(excess[some].sum()), float(np.linalg.norm(deviation[some]))
+            size = text(more / max(float(expected[some].sum()), 1e-300))
+            places.append((abs(more) / max(error, 1e-300), (size, where)))
+        found, others = clearest(places)
         said = [f"{size} where they are {where}" for size, where in found[1:]]
         said[:0] = [f"{before}{size} {unit} where {self.above} are {where}" for size, where in found[:1]]
-        return f": {', '.join(said)}{more}" if said else ""
+        return f": {', '.join(said)}{others}" if said else ""
 
 
 def shifts_in_places(
@@ -72,23 +85,21 @@ def shifts_in_places(
 ) -> str:
     """Words of the means of errors (n,), in some unit, in the places of a wave."""
 
-    def size(some: BoolArray) -> tuple[float, str]:
-        w = weights[some]
-        mean, error = float(w @ errors[some]) / w.sum(), float(np.linalg.norm(w)) / w.sum()
-        return abs(mean) / error, f"{'+' if mean > 0.0 else ''}{about(moved_by(mean))}"
+    def text(mean: float) -> str:
+        return f"{'+' if mean > 0.0 else ''}{about(moved_by(mean))}"
 
-    return wave.in_places(size, "", unit)
+    return wave.in_places(weights * errors, weights, weights, text, unit)
 
 
 def scales_in_places(wave: Wave, errors: FloatArray, weights: FloatArray) -> str:
     """Words of the root mean squares of standardised errors (n,) in the places of a wave."""
+    excess, unit = weights * (np.square(errors) - 1.0), "times as large as predicted"
+    return wave.in_places(excess, weights, sqrt(2.0) * weights, root_in_words, unit, "errors are ")
 
-    def size(some: BoolArray) -> tuple[float, str]:
-        w = weights[some]
-        square = float(w @ np.square(errors[some])) / w.sum()
-        return abs(square - 1.0) * w.sum() / sqrt(2.0 * float(w @ w)), about(sqrt(square))
 
-    return wave.in_places(size, "errors are ", "times as large as predicted")
+def root_in_words(excess: float) -> str:
+    """The root of a mean square that exceeds 1 by so much."""
+    return about(sqrt(max(1.0 + excess, 0.0)))
 
 
 def waves(feature: FloatArray, name: str, number: int) -> list[Wave]:

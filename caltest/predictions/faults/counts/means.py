@@ -1,13 +1,12 @@
 """Counts that are larger or smaller than predicted: of other laws of the family."""
 
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, sqrt
 
 import numpy as np
 
-from caltest._basics.numerics import BoolArray, FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.faults.counts.seen import Counts
 from caltest.predictions.faults.fault import Fault, Mixed
@@ -52,20 +51,6 @@ class OfWaves(OfPatterns[Counts]):
         super().__init__(patterns)
         self.n_choices = n_choices
 
-    @abstractmethod
-    def sums(self, seen: Counts) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """For each prediction (n,) what is expected, how much more there is, and the standard deviation of this."""
-
-    def in_places(self, seen: Counts, sibling: int, text: Callable[[float], str], unit: str) -> str:
-        """Words of how many times as large as expected sums are in the places of a wave."""
-        expected, excess, deviation = (seen.view.weights * one for one in self.sums(seen))
-
-        def size(some: BoolArray) -> tuple[float, str]:
-            more, error = float(excess[some].sum()), float(np.linalg.norm(deviation[some]))
-            return abs(more) / max(error, 1e-300), text(1.0 + more / max(float(expected[some].sum()), 1e-300))
-
-        return self.patterns[sibling].in_places(size, "", unit)
-
 
 class FactorWave(OfWaves, Factor):
     """Means that are too small for some predictions and too large for others, with a wave of the predictions."""
@@ -73,11 +58,11 @@ class FactorWave(OfWaves, Factor):
     kind = "wave of factors"
     range = (-2.0, 2.0)
 
-    def sums(self, seen: Counts) -> tuple[FloatArray, FloatArray, FloatArray]:
-        return seen.view.mean, seen.differences[0], seen.view.deviation
-
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
-        return f"counts are off in places{self.in_places(seen, sibling, about, 'times as large as predicted')}"
+        w, view, unit = seen.view.weights, seen.view, "times as large as predicted"
+        sums = w * seen.differences[0], w * view.mean, w * view.deviation
+        where = self.patterns[sibling].in_places(*sums, lambda more: about(1.0 + more), unit)
+        return f"counts are off in places{where}"
 
 
 class Elasticity(Factor):

@@ -1,7 +1,7 @@
 """Counts that vary more or less than predicted."""
 
 from collections.abc import Sequence
-from math import exp, sqrt
+from math import exp
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from caltest.predictions.faults.counts.means import OfLaw, OfWaves
 from caltest.predictions.faults.counts.seen import Counts, CountView
 from caltest.predictions.faults.fault import Fault
 from caltest.predictions.faults.patterns import OfPatterns, Pattern
+from caltest.predictions.faults.waves import root_in_words
 from caltest.predictions.faults.words import Fit, about
 
 NONE = exp(-12.0)
@@ -77,13 +78,12 @@ class SpreadWave(OfWaves):
         ratios[more] = wider.log_density(first[more]) - seen.log_probabilities[more]
         return float(view.weights @ ratios)
 
-    def sums(self, seen: Counts) -> tuple[FloatArray, FloatArray, FloatArray]:
-        excess, dispersion = seen.squares[0] - 1.0, seen.view.law.dispersion
-        kurtosis = 1.0 / np.maximum(np.square(seen.view.deviation), 1e-300)
-        return np.ones_like(excess), excess, np.sqrt(2.0 + kurtosis + (0.0 if dispersion is None else 6.0 * dispersion))
-
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
-        places = self.in_places(seen, sibling, lambda ratio: about(sqrt(max(ratio, 0.0))), "times as much as predicted")
+        w, dispersion = seen.view.weights, seen.view.law.dispersion
+        kurtosis = 1.0 / np.maximum(np.square(seen.view.deviation), 1e-300)
+        deviation = w * np.sqrt(2.0 + kurtosis + (0.0 if dispersion is None else 6.0 * dispersion))
+        sums = w * (seen.squares[0] - 1.0), w, deviation
+        places = self.patterns[sibling].in_places(*sums, root_in_words, "times as much as predicted")
         return f"counts vary too much and too little in places{places}"
 
 
