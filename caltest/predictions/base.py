@@ -12,18 +12,9 @@ import scipy
 from caltest._basics.calls import OwnErrstate
 from caltest._basics.chunks import ChunkedPredictions, have_chunks
 from caltest._basics.jobs import Stream
-from caltest._basics.numerics import (
-    Array,
-    ArrayLike,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_memory,
-    evenly_spaced,
-    generator_apart,
-)
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, evenly_spaced
 from caltest._basics.threads import threaded
-from caltest._validation import levels, whole_number
+from caltest._validation import levels
 from caltest._validation.notes import once
 from caltest.kernels import ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
@@ -466,9 +457,7 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
         """
         from caltest.predictions.ensembles.ensemble import DrawnEnsemble
 
-        number = whole_number("n_members", n_members, 1)
-        check_memory(24 * number * len(self), "members", (number, "members"))
-        return DrawnEnsemble(self, np.moveaxis(self.redraw(generator_apart(rng), number), 0, 1))
+        return DrawnEnsemble(self, n_members, rng)
 
     def median_distance(self, metric: Metric) -> float:
         """Median distance of pairs of at most 10 000 predictions; ``ValueError`` if it is 0, useless as a bandwidth."""

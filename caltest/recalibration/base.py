@@ -15,6 +15,7 @@ from caltest._validation import Settings, choice, class_order, real_array
 from caltest._validation.labels import classes_of
 from caltest.predictions import Predictions
 from caltest.predictions.inputs.convert import as_predictions, columns_given, in_order_of_targets
+from caltest.recalibration.shared import storage
 from caltest.recalibration.shared.inputs import (
     SCALES,
     Scores,
@@ -24,17 +25,6 @@ from caltest.recalibration.shared.inputs import (
     read_scores,
 )
 from caltest.recalibration.shared.seen import digest, moment_rows, seen_note, share_seen
-from caltest.recalibration.shared.storage import (
-    as_entries,
-    as_kind,
-    from_entries,
-    nested,
-    read_npz,
-    require,
-    require_increasing,
-    require_range,
-    write_npz,
-)
 
 M = TypeVar("M", bound="ProbabilityMap")
 
@@ -93,11 +83,11 @@ class CalibrationMap(OwnErrstate, ABC):
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            object.__setattr__(self, item.name, as_kind(item.name, getattr(self, item.name), item.type))
-        require_increasing("fitted_rows", self.fitted_rows, 0.0, 1.0)
+            object.__setattr__(self, item.name, storage.as_kind(item.name, getattr(self, item.name), item.type))
+        storage.require_increasing("fitted_rows", self.fitted_rows, 0.0, 1.0)
         self._check()
         for name, (low, high) in self.ranges.items():
-            require_range(name, getattr(self, name), low, high)
+            storage.require_range(name, getattr(self, name), low, high)
 
     def _check(self) -> None:
         """Raise ``ValueError`` unless settings, which have their types, fit together."""
@@ -123,14 +113,14 @@ class CalibrationMap(OwnErrstate, ABC):
 
         Without names, and numbers that recognise predictions, if there are none.
         """
-        entries = {item.name: as_entries(getattr(self, item.name)) for item in fields(self)}
+        entries = {item.name: storage.as_entries(getattr(self, item.name)) for item in fields(self)}
         left_out = [name for name in ("classes", "column_names", "fitted_rows") if not entries.get(name)]
         return {"map": type(self).__name__, **{name: entries[name] for name in entries if name not in left_out}}
 
     @staticmethod
     def from_dict(entries: dict[str, Any]) -> "CalibrationMap":
         """The map that ``to_dict`` describes; ``ValueError`` if it describes none."""
-        require(isinstance(entries, dict), "entries", entries, "a dictionary such as to_dict() gives")
+        storage.require(isinstance(entries, dict), "entries", entries, "a dictionary such as to_dict() gives")
         name = str(entries.get("map"))
         if name not in CalibrationMap._known or CalibrationMap._known[name].__abstractmethods__:
             known = sorted(name for name, kind in CalibrationMap._known.items() if not kind.__abstractmethods__)
@@ -144,12 +134,16 @@ class CalibrationMap(OwnErrstate, ABC):
                 shown = ", ".join(sorted(map(str, names)))[:200]
                 raise ValueError(f"entries: got a {name} {what} {shown}, wanted what to_dict() gives")
         return kind(
-            **{key: from_entries(value, CalibrationMap.from_dict) for key, value in entries.items() if key != "map"}
+            **{
+                key: storage.from_entries(value, CalibrationMap.from_dict)
+                for key, value in entries.items()
+                if key != "map"
+            }
         )
 
     def save(self, path: str | Path) -> None:
         """Write the map to a file, in the format .npz of numpy, without pickled objects."""
-        write_npz(path, self.to_dict())
+        storage.write_npz(path, self.to_dict())
 
     @staticmethod
     def load(path: str | Path) -> "CalibrationMap":
@@ -157,9 +151,9 @@ class CalibrationMap(OwnErrstate, ABC):
 
         ``ValueError`` for a file that is damaged, or holds settings that no map has.
         """
-        entries = read_npz(path)
+        entries = storage.read_npz(path)
         try:
-            return CalibrationMap.from_dict(nested(entries))
+            return CalibrationMap.from_dict(storage.nested(entries))
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
 
@@ -286,9 +280,11 @@ class ProbabilityMap(CalibrationMap):
     """As that of the method."""
 
     def _check(self) -> None:
-        require(self.input in SCALES, "input", self.input, "'probabilities' or 'logits'")
+        storage.require(self.input in SCALES, "input", self.input, "'probabilities' or 'logits'")
         least = "2" if self.binary else "at least 2"
-        require(self.n_classes >= 2 and not (self.binary and self.n_classes > 2), "n_classes", self.n_classes, least)
+        storage.require(
+            self.n_classes >= 2 and not (self.binary and self.n_classes > 2), "n_classes", self.n_classes, least
+        )
         for name in ("classes", "column_names"):
             names = getattr(self, name)
             if names is None:
@@ -296,7 +292,7 @@ class ProbabilityMap(CalibrationMap):
             names = names.tolist() if isinstance(names, np.ndarray) else names
             listed = isinstance(names, (list, tuple)) and all(isinstance(one, Hashable) and one == one for one in names)
             wanted = f"{self.n_classes} names that are all different"
-            require(listed and len(names) == len(set(names)) == self.n_classes, name, names, wanted)
+            storage.require(listed and len(names) == len(set(names)) == self.n_classes, name, names, wanted)
             object.__setattr__(self, name, tuple(names))
 
     def __call__(self, predictions: ArrayLike, *, classes: Sequence[Any] | None = None) -> Any:

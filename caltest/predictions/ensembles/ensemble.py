@@ -4,7 +4,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of
+from caltest._basics.numerics import (
+    Array,
+    ArrayLike,
+    BoolArray,
+    FloatArray,
+    check_memory,
+    generator_apart,
+    generator_of,
+)
 from caltest._validation import whole_number
 from caltest.predictions.alternatives import Odds, PoolOdds
 from caltest.predictions.base import Drawer, Parameter, Predictions
@@ -388,8 +396,10 @@ class DrawnEnsemble(Ensemble):
     meaning = "drawn by to_ensemble(...), whose targets are redrawn from the predictions they came from"
     can_be_drawn = True
 
-    def __init__(self, source: Predictions, members: FloatArray) -> None:
-        given = checked_members(members)
+    def __init__(self, source: Predictions, n_members: int, rng: Any) -> None:
+        number = whole_number("n_members", n_members, 1)
+        check_memory(24 * number * len(source), "members", (number, "members"))
+        given = checked_members(np.moveaxis(source.redraw(generator_apart(rng), number), 0, 1))
         Members.__init__(self, given, given, source)
 
     @property

@@ -419,7 +419,7 @@ class ClassFault(Fault[Labels]):
         """Probabilities ``Q_t``, (n, k), or what is in proportion to them."""
 
 
-class MixedClasses(ClassFault):
+class MixedLabels(ClassFault):
     """``Q = (1 - t) p + t m``: a share t of the labels is of another law m."""
 
     range = (0.0, 1.0)

@@ -12,14 +12,7 @@ import scipy
 
 from caltest._basics.calls import kept
 from caltest._basics.numerics import Array, FloatArray
-from caltest.predictions.faults.classes.labels import (
-    ClassFault,
-    ClassView,
-    LabelFaults,
-    Labels,
-    MixedClasses,
-    remaining,
-)
+from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels, MixedLabels, remaining
 from caltest.predictions.faults.classes.several import ClassFaults, totals
 from caltest.predictions.faults.fault import Fault, Products, Rows, cosines, ranks, varies
 from caltest.predictions.faults.numbers.errors import bend_in_words, scale_in_words
@@ -283,7 +276,7 @@ class LatentScaleWave(LatentScale):
         return f"predictions are too narrow or too wide in places{where}"
 
 
-class Step(MixedClasses):
+class Step(MixedLabels):
     """A share t of each class moves to the next one above, or below, or half of it either way; what is last stays."""
 
     kind = "step"

@@ -19,7 +19,7 @@ from caltest.predictions.faults.classes.labels import (
     ClassView,
     LabelFaults,
     Labels,
-    MixedClasses,
+    MixedLabels,
     OddsFault,
     Seen,
 )
@@ -204,7 +204,7 @@ class TemperatureOfTop(Temperature):
         return f"predictions whose most probable class is {self.view.named(sibling).removeprefix('class ')} are {wrong}"
 
 
-class Random(MixedClasses):
+class Random(MixedLabels):
     """``Q = (1 - t) p + t / k``."""
 
     kind = "random labels"
@@ -217,7 +217,7 @@ class Random(MixedClasses):
         return f"predictions are overconfident, as if about {share} of the labels were random"
 
 
-class OtherRows(MixedClasses):
+class OtherRows(MixedLabels):
     """The same with the mean of all predictions, as where rows are mixed up, or inputs are missing."""
 
     kind = "other rows"
@@ -234,7 +234,7 @@ class OtherRows(MixedClasses):
         return f"predictions are overconfident, as if about {share} of them were those of other rows"
 
 
-class Permutation(MixedClasses):
+class Permutation(MixedLabels):
     """The same with p' of the classes in the order that is most likely for the outcomes."""
 
     kind = "order"
@@ -354,7 +354,7 @@ class Frequency(OddsFault, OfEachClass):
         return f"{view.law.occurrence(c)} {more} often than predicted, {much}"
 
 
-class Share(MixedClasses, OfEachClass):
+class Share(MixedLabels, OfEachClass):
     """``Q = (1 - t) p + t e_c``."""
 
     kind = "share"
