@@ -64,13 +64,15 @@ class BinaryFaults(LabelFaults):
     view_type = BinaryView
 
     def _fill(self) -> None:
-        view = self.view
+        view, share = self.view, Share(self.view, 2)
+        # Named where it explains outcomes clearly better than odds, which for rare events are the same law.
+        share.n_choices = 16.0
         self.kinds = (
             Claims(view),
             TemperatureOfClaims(view),
             # Random labels of rare events would be events whatever is claimed, as a share says more plainly.
             OtherRows(view) if is_rare(view.origin) else Random(view),
-            ShareOfClaims(view, 2),
+            share,
             Window(view, [1]),
             Wave(view, [1], N_COSINES),
             SlopeOfClaims(view),
@@ -99,9 +101,6 @@ class OfEvent(OddsFault):
 
     def class_of(self, sibling: int) -> int:
         return 1
-
-    def place(self, sibling: int) -> str:
-        return ""
 
     def promising(self, seen: Labels) -> FloatArray:
         return np.zeros(1)
@@ -134,13 +133,6 @@ class TemperatureOfClaims(Temperature):
         if view.law.take(slice(0, 1)).to_array().ndim > 1 or view.top.mean() > RARELY:
             return super()._rates(seen, rows)
         return float(w @ view.column(1)[rows] / w.sum()), float(w @ (seen.first == 1)[rows] / w.sum())
-
-
-class ShareOfClaims(Share):
-    """Outcomes that are one of the two whatever is claimed, as of events that are not always seen."""
-
-    # Named where they explain outcomes clearly better than odds, which for rare events are the same law.
-    n_choices = 16
 
 
 class Clipped(OfEvent):

@@ -410,6 +410,10 @@ class ClassFault(Fault[Labels]):
     def __init__(self, view: ClassView, n_siblings: int = 1) -> None:
         self.view, self.n_siblings = view, n_siblings
 
+    def place(self, sibling: int) -> str:
+        """The class, of faults with a sibling for each; empty for others."""
+        return self.view.named(sibling) if self.n_siblings == self.view.k else ""
+
     def corrected(self, seen: Labels, sibling: int, t: float) -> FloatArray | None:
         """Probabilities (n, k), of not too many classes and predictions."""
         return normalised(self.law(seen, sibling, t)) if self.view.n * self.view.k <= CORRECTED else None

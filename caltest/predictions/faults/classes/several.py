@@ -196,9 +196,6 @@ class TemperatureOfTop(Temperature):
     def apart(self, seen: Labels, sibling: int, other: int) -> bool:
         return True
 
-    def place(self, sibling: int) -> str:
-        return self.view.named(sibling)
-
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         wrong = self._words_of(seen, sibling, fit)
         return f"predictions whose most probable class is {self.view.named(sibling).removeprefix('class ')} are {wrong}"
@@ -319,14 +316,7 @@ class Neighbours(Permutation):
         return f"{much} are of the class {self.place(sibling)} the one that is predicted: {example}{end}"
 
 
-class OfEachClass(ClassFault):
-    """A fault with a sibling for each class."""
-
-    def place(self, sibling: int) -> str:
-        return self.view.named(sibling)
-
-
-class Frequency(OddsFault, OfEachClass):
+class Frequency(OddsFault):
     """``Q_c ~ p_c exp(t)``: a class that occurs more often, or less, than predicted."""
 
     kind = "frequency"
@@ -354,7 +344,7 @@ class Frequency(OddsFault, OfEachClass):
         return f"{view.law.occurrence(c)} {more} often than predicted, {much}"
 
 
-class Share(MixedLabels, OfEachClass):
+class Share(MixedLabels):
     """``Q = (1 - t) p + t e_c``."""
 
     kind = "share"
@@ -370,7 +360,7 @@ class Share(MixedLabels, OfEachClass):
         return f"{much} are {self.view.named(sibling)} whatever is predicted"
 
 
-class Slope(OddsFault, OfEachClass):
+class Slope(OddsFault):
     """``Q_c ~ p_c exp(t x)`` with the log odds x of p_c around their mean: odds that are too extreme or too even."""
 
     kind = "slope"

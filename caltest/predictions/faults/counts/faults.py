@@ -75,8 +75,10 @@ class CountFaults(Faults):
             return ()
         errors = np.concatenate([view.deviation * seen.residuals, seen.squares - 1.0])
         found = following(view.weights * errors, self._named, "predicted means", 2)
-        kinds = zip((FactorWave, SpreadWave), found, strict=False)
-        return [kind([wave], choices([wave], view.weights)) for kind, wave in kinds]
+        kinds = [kind([wave]) for kind, wave in zip((FactorWave, SpreadWave), found, strict=False)]
+        for one, wave in zip(kinds, found, strict=True):
+            one.n_choices = choices([wave], view.weights)
+        return kinds
 
     def after(self, seen: Counts, correction: CountPredictions | Others) -> tuple[Faults, Counts]:
         if isinstance(correction, Others):

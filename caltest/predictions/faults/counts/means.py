@@ -42,19 +42,10 @@ class Factor(OfLaw, OfPatterns[Counts]):
         return f"counts are {much} times as large as predicted on average{one.where}{rest}"
 
 
-class OfWaves(OfPatterns[Counts]):
-    """A fault of one sign for some predictions and of the other one for others, by turns."""
-
-    patterns: Sequence[Wave]
-
-    def __init__(self, patterns: Sequence[Wave], n_choices: float) -> None:
-        super().__init__(patterns)
-        self.n_choices = n_choices
-
-
-class FactorWave(OfWaves, Factor):
+class FactorWave(Factor):
     """Means that are too small for some predictions and too large for others, with a wave of the predictions."""
 
+    patterns: Sequence[Wave]
     kind = "wave of factors"
     range = (-2.0, 2.0)
 

@@ -7,11 +7,11 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest.predictions.counts.law import CountPredictions
-from caltest.predictions.faults.counts.means import OfLaw, OfWaves
+from caltest.predictions.faults.counts.means import OfLaw
 from caltest.predictions.faults.counts.seen import Counts, CountView
 from caltest.predictions.faults.fault import Fault
 from caltest.predictions.faults.patterns import OfPatterns, Pattern
-from caltest.predictions.faults.waves import root_in_words
+from caltest.predictions.faults.waves import Wave, root_in_words
 from caltest.predictions.faults.words import Fit, about
 
 NONE = exp(-12.0)
@@ -57,12 +57,13 @@ class Spread(OfLaw, OfPatterns[Counts]):
         )
 
 
-class SpreadWave(OfWaves):
+class SpreadWave(OfPatterns[Counts]):
     """Variances that are about 1 + 2 |t| times as large where a wave has the sign of t, and so much smaller elsewhere.
 
     There counts are of the law of the family with another dispersion, here of ``P exp(-|t| (y - m)**2 / v)``.
     """
 
+    patterns: Sequence[Wave]
     kind = "wave of spreads"
     range = (-2.0, 2.0)
 

@@ -46,7 +46,7 @@ def test_tilted_sums(law, t):
 def test_waves_of_spreads_are_laws(law, t):
     """Likelihood ratios have the mean 1, and variances are larger where the wave has the sign of the size."""
     fault, counts = (
-        SpreadWave([Wave(np.array([0.5, -1.0]), feature=law.mean, periods=np.arange(2.0))], 1.0),
+        SpreadWave([Wave(np.array([0.5, -1.0]), feature=law.mean, periods=np.arange(2.0))]),
         np.arange(120),
     )
     logs = law.log_probabilities(counts.astype(float))
@@ -61,7 +61,7 @@ def test_waves_of_spreads_are_laws(law, t):
 def test_a_wave_of_one_sign_for_all_predictions_is_a_law_too():
     """Where no prediction has the other sign there are none of one of the two laws."""
     law, y = ct.Poisson(np.array([2.0, 5.0])), np.array([[1, 9]])
-    fault = SpreadWave([Wave(np.ones(2), feature=law.mean, periods=np.arange(2.0))], 1.0)
+    fault = SpreadWave([Wave(np.ones(2), feature=law.mean, periods=np.arange(2.0))])
     seen = CountFaults(law).seen(y)
     narrow = -0.4 * seen.squares[0] - np.log(seen.view.tilted(0.4)[0])
     assert fault.log_ratio(seen, 0, -0.4) == pytest.approx(narrow.sum())
