@@ -71,7 +71,9 @@ class ClassFaults(LabelFaults):
     """Whether classes have one: a shift along it looks like other shares of all classes."""
 
     def _fill(self) -> None:
-        view, size, claimed = self.view, self.view.chosen.size, self._claimed
+        view, size = self.view, self.view.chosen.size
+        self.claimed = np.append(view.chosen, view.k)
+        """The classes whose claims can be off in places, the last of which is the most probable one of each row."""
         of_all: list[type[ClassFault]] = [] if view.k > MOST_CLASSES else [Permutation]
         if of_all and not self.have_order:
             of_all += [Neighbours, Frequencies]
@@ -83,8 +85,8 @@ class ClassFaults(LabelFaults):
             *(kind(view, view.k) for kind in (Frequency, Share, Slope)),
             Leak(view),
             Swap(view),
-            Window(view, claimed),
-            Wave(view, claimed, N_COSINES),
+            Window(view, self.claimed),
+            Wave(view, self.claimed, N_COSINES),
             *(kind(view) for kind in of_all),
         )
         if not any(varies(p) for p in view.of_chosen.T):
@@ -102,14 +104,9 @@ class ClassFaults(LabelFaults):
             LikelihoodOfPairs(view),
         )
 
-    @property
-    def _claimed(self) -> IntArray:
-        """The classes whose claims can be off in places, the last of which is the most probable one of each row."""
-        return np.append(self.view.chosen, self.view.k)
-
     def following(self, targets: Array) -> Sequence[Fault[Any]]:
         """The waves of claims that outcomes follow."""
-        return FollowedWave.following(self.view, self._claimed, targets)
+        return FollowedWave.following(self.view, self.claimed, targets)
 
 
 def summed(numbers: FloatArray, seen: Seen, of: slice = slice(None)) -> FloatArray:
