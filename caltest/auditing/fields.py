@@ -205,12 +205,10 @@ def _of_result(
 
 
 def _notes(found: Any) -> dict[str, str]:
-    """The notes of a result, if it has some."""
     return {"Notes": "; ".join(found.notes)} if found.notes else {}
 
 
 def _pvalues(found: Any) -> str:
-    """Both p-values of a result."""
     return f"{format_pvalue(found.pvalue)} (exact), {format_pvalue(found.approximate)} (as published)"
 
 

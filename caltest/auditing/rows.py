@@ -73,7 +73,6 @@ def _ordinal(number: int) -> str:
 
 
 def _some_of(data: Data, kept: IntArray) -> Data:
-    """The data of some rows."""
     known, when, survival = data.groups, data.order, data.survival
     return replace(
         data,
