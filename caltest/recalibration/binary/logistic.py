@@ -1,7 +1,6 @@
 """Logistic regressions of binary outcomes: Platt scaling and beta calibration."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, log_expit
@@ -66,7 +65,7 @@ class PlattMap(ProbabilityMap):
     intercept: float
     on: str
 
-    binary: ClassVar[bool] = True
+    binary = True
 
     def _check(self) -> None:
         super()._check()
@@ -110,7 +109,7 @@ class Platt(ProbabilityCalibrator):
     citations = ("platt1999",)
     on: str = "log-odds"
 
-    binary: ClassVar[bool] = True
+    binary = True
     _checks = {"on": choice(ON)}
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> PlattMap:
@@ -135,7 +134,7 @@ class BetaMap(ProbabilityMap):
     b: float
     c: float
 
-    binary: ClassVar[bool] = True
+    binary = True
     ranges = {"a": (0.0, LARGEST), "b": (0.0, LARGEST), "c": (-LARGEST, LARGEST)}
 
     def _apply(self, scores: FloatArray) -> FloatArray:
@@ -170,7 +169,7 @@ class BetaCalibration(ProbabilityCalibrator):
     """
 
     citations = ("kull2017",)
-    binary: ClassVar[bool] = True
+    binary = True
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> BetaMap:
         columns = _columns(scores, self.input)

@@ -1,7 +1,6 @@
 """Piecewise maps: histogram binning, Bayesian binning into quantiles, isotonic regression."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaln, softmax
@@ -26,7 +25,7 @@ class StepMap(ProbabilityMap):
     edges: FloatArray
     values: FloatArray
 
-    binary: ClassVar[bool] = True
+    binary = True
     ranges = {"values": (0.0, 1.0)}
 
     def _check(self) -> None:
@@ -85,7 +84,7 @@ class HistogramBinning(ProbabilityCalibrator):
     n_bins: int = 15
     bins: str = "quantile"
 
-    binary: ClassVar[bool] = True
+    binary = True
     _checks = {"n_bins": whole(1), "bins": choice(("quantile", "uniform"))}
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> StepMap:
@@ -153,7 +152,7 @@ class BBQ(ProbabilityCalibrator):
     citations = ("naeini2015",)
     spread: float = 10.0
 
-    binary: ClassVar[bool] = True
+    binary = True
     _checks = {"spread": positive_number}
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> StepMap:
@@ -199,7 +198,7 @@ class InterpolatedMap(ProbabilityMap):
     points: FloatArray
     values: FloatArray
 
-    binary: ClassVar[bool] = True
+    binary = True
     ranges = {"values": (0.0, 1.0)}
 
     def _check(self) -> None:
@@ -244,7 +243,7 @@ class Isotonic(ProbabilityCalibrator):
     citations = ("zadrozny2002",)
     interpolate: bool = False
 
-    binary: ClassVar[bool] = True
+    binary = True
     _checks = {"interpolate": switch}
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> ProbabilityMap:
