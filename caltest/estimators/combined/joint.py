@@ -96,7 +96,8 @@ def _means_of_others(
 
 
 def _farthest(values: FloatArray, middle: FloatArray) -> FloatArray:
-    return np.maximum(values.max(axis=1, keepdims=True) - middle, middle - values.min(axis=1, keepdims=True))
+    above, below = values.max(axis=1, keepdims=True) - middle, middle - values.min(axis=1, keepdims=True)
+    return np.asarray(np.maximum(above, below))
 
 
 def _scaled(values: FloatArray, middle: FloatArray, size: FloatArray) -> FloatArray:

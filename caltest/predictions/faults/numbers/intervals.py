@@ -7,12 +7,13 @@ import scipy
 
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import Fault, Faults, Pattern
+from caltest.predictions.faults.fault import Fault, Faults
 from caltest.predictions.faults.numbers.errors import Shift
 from caltest.predictions.faults.numbers.faults import INSTEAD_OF_FACTOR, NumberFaults
 from caltest.predictions.faults.numbers.rates import TimeFactor, faults_of_events
 from caltest.predictions.faults.numbers.risks import Risks
 from caltest.predictions.faults.numbers.scores import Scores
+from caltest.predictions.faults.patterns import Pattern
 from caltest.predictions.faults.words import Fit, percent, sized_shift
 from caltest.predictions.reductions.standard_scores import FARTHEST as LEAST, SMALLEST
 
