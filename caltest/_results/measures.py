@@ -89,7 +89,7 @@ class Detectable(Entry):
     deviation
         How outcomes are wrong, in words.
     pvalues
-        Of simulated data sets, (R,), in increasing order: R = 300, or 100 of vectors, many classes and many rows
+        Of simulated data sets, (R,), in increasing order: R = 400, or 100 of vectors, many classes and many rows
         where that tells the power at both the 1 and the 5 % level.
 
     Examples
@@ -108,7 +108,7 @@ class Detectable(Entry):
         return f"<{self.deviation}: found in {100 * self.power():.0f} % of such data sets at the 5 % level>"
 
     def power(self, alpha: float = 0.05) -> float:
-        """The probability that the test rejects them at a level, by 300 simulated sets against the redraws at hand.
+        """The probability that the test rejects them at a level, by 400 simulated sets against the redraws at hand.
 
         With 999 redraws the standard deviation is 3 to 4 points at most: within 5 points of the rate of whole tests in
         7 of 8 cases. With 199 it is twice as large, and the statement 1 to 4 points too low.

@@ -19,21 +19,15 @@ def equal_label_sums(tiles: FloatArray, rows: Array, columns: Array, on_diagonal
     n_kernels, n_redraws = len(tiles), rows.shape[1]
     if n_kernels < LANES:
         tiles = np.concatenate([tiles, np.zeros((LANES - n_kernels, *tiles.shape[1:]))])
-    lines, sums = np.zeros((2, LANES, n_redraws))
-    _add_equal(tiles, rows, columns, on_diagonal, lines, sums)
+    line = np.zeros((LANES, tiles.shape[2] + FOUR))
+    of_row, sums = np.zeros((2, LANES, n_redraws))
+    _add_equal(tiles, rows, columns, on_diagonal, line, of_row, sums)
     return sums[:n_kernels]
 
 
 @jit
-def _entries(tile: FloatArray, i: int, start: int, first: int) -> tuple[float, float, float, float]:
-    """Four of a row; 0 before the first that counts, and behind its end."""
-    last = tile.shape[1] - 1
-    return (
-        tile[i, start] if start >= first else 0.0,
-        tile[i, start + 1] if first <= start + 1 <= last else 0.0,
-        tile[i, start + 2] if first <= start + 2 <= last else 0.0,
-        tile[i, start + 3] if first <= start + 3 <= last else 0.0,
-    )
+def _entries(line: FloatArray, j: int) -> tuple[float, float, float, float]:
+    return line[j], line[j + 1], line[j + 2], line[j + 3]
 
 
 @jit
@@ -47,23 +41,29 @@ def _with(total: float, equal: tuple[bool, bool, bool, bool], k: tuple[float, fl
 
 @jit
 def _add_equal(
-    tiles: FloatArray, rows: Array, columns: Array, on_diagonal: bool, lines: FloatArray, sums: FloatArray
+    tiles: FloatArray,
+    rows: Array,
+    columns: Array,
+    on_diagonal: bool,
+    line: FloatArray,
+    of_row: FloatArray,
+    sums: FloatArray,
 ) -> None:
     n_columns, n_redraws = columns.shape
-    s0, s1, s2, s3, s4 = lines[0], lines[1], lines[2], lines[3], lines[4]
+    last = n_columns - 1
+    s0, s1, s2, s3, s4 = of_row[0], of_row[1], of_row[2], of_row[3], of_row[4]
     for i in range(rows.shape[0]):
         own, first = rows[i], i + 1 if on_diagonal else 0
+        # Behind the end of the line are zeros, as there are before the first entry that counts.
+        for one in range(LANES):
+            for j in range(n_columns):
+                line[one, j] = tiles[one, i, j] if j >= first else 0.0
         for b in range(n_redraws):
             s0[b] = s1[b] = s2[b] = s3[b] = s4[b] = 0.0
         for j in range(first // FOUR * FOUR, n_columns, FOUR):
-            y0, y1, y2 = columns[j], columns[min(j + 1, n_columns - 1)], columns[min(j + 2, n_columns - 1)]
-            y3 = columns[min(j + 3, n_columns - 1)]
-            k0, k1, k2 = (
-                _entries(tiles[0], i, j, first),
-                _entries(tiles[1], i, j, first),
-                _entries(tiles[2], i, j, first),
-            )
-            k3, k4 = _entries(tiles[3], i, j, first), _entries(tiles[4], i, j, first)
+            y0, y1, y2, y3 = columns[j], columns[min(j + 1, last)], columns[min(j + 2, last)], columns[min(j + 3, last)]
+            k0, k1, k2 = _entries(line[0], j), _entries(line[1], j), _entries(line[2], j)
+            k3, k4 = _entries(line[3], j), _entries(line[4], j)
             for b in range(n_redraws):
                 equal = own[b] == y0[b], own[b] == y1[b], own[b] == y2[b], own[b] == y3[b]
                 s0[b] = _with(s0[b], equal, k0)

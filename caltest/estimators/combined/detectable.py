@@ -9,7 +9,7 @@ from caltest.estimators.combined.findings import LEVEL
 from caltest.estimators.combined.omnibus import Omnibus
 from caltest.predictions import Sample
 
-MOST, FIRST, THEN = 20_000, 100, 200
+MOST, FIRST, THEN = 20_000, 100, 300
 """Predictions up to which the power is simulated, and data sets, of which the first are enough where it is clear: of
 vectors, of many classes, of laws with slow quantiles and of many observations."""
 
