@@ -109,13 +109,17 @@ def _row(cells: Sequence[tuple[str, int, Callable[[str, int], str]]]) -> list[st
 
 
 def markdown(table: Table, remarks: Sequence[str] = ()) -> str:
-    """A table in pipes, with bars and tags in cells escaped, and remarks below it."""
-    header, *body = (
-        [TAG.sub("&lt;", in_a_line(cell).replace("\\", "\\\\").replace("|", "\\|")) for cell in row] for row in table
-    )
+    """A table in pipes, with what means something to markdown escaped, and remarks below it."""
+    header, *body = ([in_markdown(cell).replace("|", "\\|") for cell in row] for row in table)
     rule = ["---", *(["---:"] * (len(header) - 1))]
     rows = "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *body))
-    return "\n\n".join([rows, *remarks])
+    return "\n\n".join([rows, *map(in_markdown, remarks)])
+
+
+def in_markdown(text: str) -> str:
+    """A line of text without tags, references to characters, links and marks of emphasis or code."""
+    line = TAG.sub("&lt;", _ENTITY.sub("&amp;", in_a_line(text)))
+    return _MARK.sub(r"\\\g<0>", line)
 
 
 def latex(table: Table, remarks: Sequence[str] = ()) -> str:
@@ -128,8 +132,9 @@ def latex(table: Table, remarks: Sequence[str] = ()) -> str:
 
 
 def escaped(text: str) -> str:
-    """A line of text without characters that mean something to LaTeX."""
-    return in_a_line(text).translate(_LATEX)
+    """A line of text without characters that mean something to LaTeX, also after the end of a row."""
+    line = in_a_line(text).translate(_LATEX)
+    return f"{{{line[0]}}}{line[1:]}" if line.startswith(("[", "*")) else line
 
 
 STANDS_OUT = 0.05
@@ -194,8 +199,11 @@ def in_a_line(text: str) -> str:
     return "".join(repr(one)[1:-1] if one in "\n\t" else one for one in printable(text))
 
 
-TAG = re.compile(r"<(?=[A-Za-z/!])")
+TAG, _ENTITY = re.compile(r"<(?=[A-Za-z/!?])"), re.compile(r"&(?=#?\w+;)")
 """What markdown takes for HTML."""
+
+_MARK = re.compile(r"[\\`*$]|~(?=~)|(?<![^\W_])_|_(?![^\W_])|\](?=[(\[])")
+"""Other characters that mean something to it; underscores do at ends of words."""
 
 
 ASKED = "First check"

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import wraps
 from html import escape
 from importlib import import_module
 from inspect import signature
@@ -16,7 +17,7 @@ import scipy
 from caltest._basics.calls import OwnErrstate
 from caltest._laws import clopper_pearson
 from caltest._results.citations import entries
-from caltest._results.tables import Bar, Grid, Page, Part, Table, entries_of, latex, markdown
+from caltest._results.tables import Bar, Grid, Page, Part, Table, entries_of, in_a_line, latex, markdown
 from caltest._validation import in_short, one_of
 
 JACKKNIFE = "jackknife, normal limit"
@@ -26,8 +27,28 @@ CLOPPER_PEARSON, KORN_GRAUBARD, GARWOOD = "Clopper and Pearson", "Korn and Graub
 """Those of intervals of frequencies, of independent outcomes and of dependent ones, and of numbers of events."""
 
 
+def _say_in_a_line(kind: Any, *names: str) -> None:
+    """Let methods of a class return one line of printable text, whatever is in names that users give."""
+    for name in names:
+        if name in vars(kind):
+            setattr(kind, name, _in_a_line(vars(kind)[name]))
+
+
+def _in_a_line(method: Any) -> Any:
+    @wraps(method)
+    def call(*arguments: Any, **named: Any) -> Any:
+        text = method(*arguments, **named)
+        return None if text is None else in_a_line(text)
+
+    return call
+
+
 class Entry:
     """A part of a result."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        _say_in_a_line(cls, "__repr__", "__str__")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists, ready for JSON; infinite numbers are strings."""
@@ -241,6 +262,10 @@ class Stored(OwnErrstate, ABC):
 
     citations: tuple[str, ...] = ()
     """Sources of the methods."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        _say_in_a_line(cls, "__repr__", "sentence", "verdict", "why")
+        super().__init_subclass__(**options)
 
     @abstractmethod
     def summary(self) -> str:
