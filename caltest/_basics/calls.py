@@ -7,6 +7,7 @@ from functools import wraps
 from importlib import import_module
 from inspect import Parameter, isclass, isfunction, signature
 from typing import Any, Self, TypeVar, cast
+from unicodedata import category
 
 import numpy as np
 
@@ -44,7 +45,18 @@ def own_errstate(function: Call) -> Call:
 def _inside(function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
     _is_inside.set(True)
     with np.errstate(all="ignore"):
-        return function(*arguments, **named)
+        try:
+            return function(*arguments, **named)
+        except (ValueError, TypeError) as error:
+            # Names of users are in it.
+            error.args = tuple(printable(one) if isinstance(one, str) else one for one in error.args)
+            raise
+
+
+def printable(text: str) -> str:
+    """Text whose control and format characters, which terminals obey, are written as Python writes them."""
+    plain = (one.isprintable() or one in "\n\t" or category(one)[0] != "C" for one in text)
+    return "".join(one if is_plain else repr(one)[1:-1] for one, is_plain in zip(text, plain, strict=True))
 
 
 def kept(method: Call) -> Call:

@@ -7,8 +7,8 @@ from itertools import zip_longest
 from math import floor, isfinite, log10
 from textwrap import wrap
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
-from unicodedata import category
 
+from caltest._basics.calls import printable
 from caltest._validation import fraction
 
 Table = Sequence[Sequence[str]]
@@ -188,14 +188,8 @@ Part = Mapping[str, str | None] | Sequence[str] | Grid
 """What a page is made of: names with their texts, none where the text is None; lines; or a table."""
 
 
-def printable(text: str) -> str:
-    """Text whose control and format characters, which terminals obey, are written as Python writes them."""
-    plain = (one.isprintable() or one in "\n\t" or category(one)[0] != "C" for one in text)
-    return "".join(one if is_plain else repr(one)[1:-1] for one, is_plain in zip(text, plain, strict=True))
-
-
 def in_a_line(text: str) -> str:
-    """The same with ends of lines and tabs written in this way, too."""
+    """Printable text, with ends of lines and tabs written as Python writes them, too."""
     return "".join(repr(one)[1:-1] if one in "\n\t" else one for one in printable(text))
 
 

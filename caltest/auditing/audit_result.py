@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from caltest._basics.calls import printable
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters
 from caltest._results.report import counted, format_pvalue
-from caltest._results.tables import Grid, NamedRows, Page, Part, printable, sentences_apart
+from caltest._results.tables import Grid, NamedRows, Page, Part, sentences_apart
 from caltest._results.values import Entry, Stored
 from caltest._validation import one_of, switch
 from caltest.auditing.fields import FIELDS

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
 
+from caltest._basics.calls import printable
 from caltest._results.measures import matters
-from caltest._results.tables import Table, latex, markdown, printable
+from caltest._results.tables import Table, latex, markdown
 from caltest.cli.named import TESTS
 from caltest.predictions.inputs.convert import Missing
 

@@ -1,7 +1,7 @@
 """How often intervals of total counts, of ratios in groups and of errors hold what is true, of counts and rare events.
 
-``python -m tests.statistical.ratio_intervals [sets]`` prints the table of ``docs/validity.md``; five minutes. Beside the
-interval of a total that of Garwood is shown, wider by ``sum (y - r m)**2 / sum y`` alone.
+``python -m tests.statistical.ratio_intervals [sets]`` prints the table of ``docs/validity.md``; ten minutes. Beside the
+interval of a total is that of Garwood, wider by ``sum (y - r m)**2 / sum y`` alone.
 """
 
 import sys

@@ -6,6 +6,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import caltest as ct
@@ -158,3 +159,25 @@ def test_results_with_names_are_all_looked_at(results):
             yield from kinds(kind)
 
     assert {type(results(name)).__name__ for name in RESULTS} == set(kinds(Stored)) - NAMELESS
+
+
+REFUSED = {
+    "label": lambda: ct.calibration_test(LAW, [*LABELS[:-1], NAMES[0] + "x"]),
+    "column": lambda: ct.calibration_test(pd.DataFrame(np.ones((N, 2)) / 2.0, columns=NAMES[:2]), ["x\x1b"] * N),
+    "feature": lambda: ct.recalibration.Multicalibration().fit(RISK, EVENT, features=FEATURES)(RISK, {}),
+    "group": lambda: ct.calibration_by_group(LAW, LABELS, {NAMES[0]: np.arange(N)}),
+    "model": lambda: ct.compare_models({NAMES[0]: 3, NAMES[1]: LAW}, LABELS),
+    "parameter": lambda: ct.fields.bayesian.simulation_based_calibration(
+        {NAMES[0]: X[:, 1:, 0]}, {NAMES[1]: X[:, 0, 0]}
+    ),
+    "row": lambda: ct.calibration_by_group(LAW, LABELS, GROUPS, **QUICK)["x\x1b"],
+    "argument": lambda: ct.calibration_test(LAW, LABELS, **{NAMES[0]: 1}),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_errors_are_printable(name):
+    with pytest.raises((ValueError, TypeError, KeyError)) as found:
+        REFUSED[name]()
+    assert not CONTROL.search(str(found.value))
+    assert "\\x1b" in str(found.value)
