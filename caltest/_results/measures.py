@@ -183,9 +183,15 @@ def in_words(one: Gap) -> str:
 
 def points(share: float, more: int = 0) -> str:
     """Percentage points, of two digits below 10, or of some more."""
+    if share < LEAST:
+        return "0"
     if share >= 0.0995:
         return f"{100.0 * share:.{more}f}" if share < 1e3 else f"{100.0 * share:.3g}"
     return np.format_float_positional(100.0 * share, 2 + more, fractional=False, trim="-")
+
+
+LEAST = 1e-9
+"""A share whose digits are shown."""
 
 
 def ends_of(gap: ConfidenceInterval) -> str:
@@ -198,8 +204,8 @@ def ends_of(gap: ConfidenceInterval) -> str:
 
 
 def amount(margin: float, unit: str = "") -> str:
-    """A margin in words: that of rare events, a fifth of their mean probability, is no number that says something."""
-    return points(margin) + unit if margin >= 1e-5 else "a fifth of their mean"
+    """A margin in words, of no error at all where an event should never happen."""
+    return points(margin) + unit
 
 
 def percent(share: float, *others: float) -> str:

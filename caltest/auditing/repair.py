@@ -105,9 +105,9 @@ def _methods(data: Data) -> tuple[list[tuple["Calibrator", str]], str]:
     """Methods that are tried, in words too, until one is enough; and what else there is, or empty."""
     from caltest import recalibration
 
-    law = data.sample.predictions.of_classes
-    if law is not None and (data.sample.targets == data.sample.targets[0]).all():
-        only = law.outcome_in_words(int(data.sample.targets[0]))
+    law, first = data.sample.predictions.of_classes, data.sample.targets[0]
+    if (law is not None or data.sample.predictions.discrete) and (data.sample.targets == first).all():
+        only = first if law is None else law.outcome_in_words(int(first))
         raise ValueError(f"all outcomes are {only}, which every map would make certain; wait for others")
     if data.survival is not None:
         raise ValueError("there is no map of predicted times that are censored; refit the model to newer data")

@@ -12,6 +12,9 @@ from caltest.predictions.reductions.standard_scores import own_units
 if TYPE_CHECKING:
     from caltest.predictions.base import Predictions
 
+NO_EFFECT = 1e-8
+"""Less than this a factor lowers no mean loss that it has an effect on."""
+
 FACTORS = 2e-9, 5e8
 """The smallest and the largest factor of a spread."""
 
@@ -104,7 +107,7 @@ class Repairable:
         options = {"initial_simplex": steps, "xatol": 1e-9, "fatol": 1e-13, "maxiter": 1000}
         found = np.clip(minimize(loss, start, method="Nelder-Mead", options=options).x, -limits, limits)
         shift = float(found[0])
-        return shift, 1.0 if loss(np.array([shift, 0.0])) <= loss(found) else float(np.exp(found[1]))
+        return shift, 1.0 if loss(np.array([shift, 0.0])) <= loss(found) + NO_EFFECT else float(np.exp(found[1]))
 
     def affine(self, offset: FloatArray, factor: FloatArray | float) -> "Predictions":
         """Predictions of ``offset + factor Z``, for offsets (..., n); ``TypeError`` where these are not known."""

@@ -1534,3 +1534,33 @@ def test_margins_of_rare_counts_and_amounts_are_shares_of_them():
     claims, _ = sample.predictions.claims(sample.targets)
     assert claims[-1].margin == pytest.approx(min(0.04, 0.2 * float(claims[-1].probability.mean())))
     assert ct.Normal(np.zeros(3), 1.0).claims(np.zeros(3))[0][-1].margin == 0.04
+
+
+@pytest.mark.parametrize("seen", [0, 1])
+def test_counts_that_are_hardly_ever_above_zero(seen):
+    """A map that makes them small needs no dispersion, and none is made of outcomes that are all the same."""
+    mean = np.random.default_rng(1).gamma(2.0, 1.0, 100)
+    model = ct.audit(ct.Poisson(mean), (np.arange(100) == 5).astype(int) * seen, n_resamples=39, rng=1).models[0]
+    section = model.sections["recalibration"]
+    if seen:
+        assert "lowers the log loss" in section.answer
+    else:
+        assert "all outcomes are 0, which every map would make certain" in section.answer
+        assert "all outcomes are 0: were they read from the right column?" in model.reason
+    (total,) = [row for row in model.sections["size"].rows if row[0] == "total count"]
+    assert total[1:3] == (f"{mean.sum():.4g}", str(seen))
+
+
+def test_counts_of_mean_zero_have_no_ratio():
+    """Nothing can be said in per cent of nothing, and no share of it can be found."""
+    model = ct.audit(ct.Poisson(np.zeros(100)), np.zeros(100, dtype=int), n_resamples=39, rng=1).models[0]
+    assert model.decision == "not enough data to tell"
+    assert "total count" not in str(model.result)
+    assert "expected counts are" not in str(model.result)
+    assert model.result.detectable is None
+    assert ct.calibration_test(np.zeros(100), np.zeros(100, dtype=int), n_resamples=9, rng=1).measures[0].margin < 1e-9
+
+
+def test_margins_of_certain_events_are_nothing():
+    found = ct.calibration_test(np.ones(100), np.ones(100, dtype=int), n_resamples=9, rng=1)
+    assert "0 to 5.5 percentage points off on average (more than 0 matters)" in unfolded(found)

@@ -117,3 +117,13 @@ def test_all_calls_with_columns_refuse_them():
     ):
         with pytest.raises(ValueError, match="wanted what is known without the targets"):
             call()
+
+
+@pytest.mark.parametrize("n_events", [30, 60])
+def test_rare_events_that_are_all_in_one_group_are_a_finding(n_events):
+    """Errors of equal predictions have two values, which numbers of two groups can be in order with."""
+    y, group = np.zeros(1000, dtype=int), (np.arange(1000) < 500).astype(int)
+    y[np.random.default_rng(1).choice(500, n_events, replace=False)] = 1
+    for predictions in (np.full(1000, n_events / 1000), ct.Poisson(np.full(1000, n_events / 1000))):
+        found = ct.calibration_by_group(predictions, y, group, n_resamples=99, rng=1)
+        assert "0" in found.rejected()

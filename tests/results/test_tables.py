@@ -90,7 +90,7 @@ def test_shares_have_the_digits_that_tell_them_apart():
     apart = ConfidenceInterval(0.911379, 0.999972, 0.95, "any")
     assert shares_of(0.75, 0.9888, apart)[-1] == "91.1 to 99.9972 %"
     assert [points(share) for share in (0.02, 0.0398, 0.113, 0.0004, 2e-8)] == ["2", "4", "11", "0.04", "0.000002"]
-    assert [amount(margin, " points") for margin in (0.02, 2e-10)] == ["2 points", "a fifth of their mean"]
+    assert [amount(margin, " points") for margin in (0.02, 2e-6, 2e-10)] == ["2 points", "0.0002 points", "0 points"]
 
 
 def test_sentences_at_the_end_of_rows_begin_below_each_other():

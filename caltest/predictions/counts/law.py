@@ -169,7 +169,9 @@ class CountPredictions(Predictions):
     def claims(self, targets: Array) -> Checks:
         return of_numbers(self, targets)
 
-    def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array]:
+    def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
+        if not self.moments()[0].any():
+            return None
         words, targets = shifted(self, rng, size)
         return words, targets.astype(np.int64)
 

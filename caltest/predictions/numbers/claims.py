@@ -32,6 +32,7 @@ def of_numbers(law: "Predictions", targets: Array) -> Checks:
     claims.append(Claim("above the median", above, np.asarray(targets > middle), middle, SHIFT).rare)
     if law.discrete:
         mean = law.moments()[0]
+    if law.discrete and mean.any():
         claims.append(CountClaim("total count", mean, np.asarray(targets), mean, event="expected counts"))
     return claims, [*_of_quantiles(law, targets), *of_moments(law, targets)]
 

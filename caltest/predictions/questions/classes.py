@@ -21,6 +21,9 @@ CLEAR = 6.0
 SHOWN, ENOUGH, TINY = 5, 20, 1e-300
 """Classes that a question names, outcomes that each has at least, and the smallest probability with a logarithm."""
 
+SELDOM = -20.0
+"""The logarithm of the probability up to which it is next to impossible that all outcomes are the same."""
+
 SOME, SOME_OF_TWO = 1000, 10_000
 """Rows that are looked at, and those of two classes."""
 
@@ -126,10 +129,17 @@ def _following(p: FloatArray, occurred: Array) -> FloatArray:
 def _of_one_class(law: FinitePredictions, labels: Array) -> tuple[str, ...]:
     """Whether all outcomes are of one class, although others were to be expected."""
     first = int(labels[0])
-    p = law.probabilities[:, first]
-    if labels.size < ENOUGH or (labels != first).any() or disagreement(p, np.ones(labels.size)) < WRONG:
-        return ()
-    return (f"all outcomes are {law.outcome_in_words(first)}: were they read from the right column?",)
+    # Several labels of which this is asked are named once.
+    name = str(first) if law.notion.startswith("label ") else law.outcome_in_words(first)
+    return all_one(name, law.probabilities[:, first], labels == first)
+
+
+def all_one(name: str, probabilities: FloatArray, occurred: Array) -> tuple[str, ...]:
+    """Whether an outcome of probabilities (n,) occurred in all rows, although that is next to impossible."""
+    with np.errstate(divide="ignore"):
+        if occurred.size < ENOUGH or not occurred.all() or np.log(probabilities).sum() > SELDOM:
+            return ()
+    return (f"all outcomes are {name}: were they read from the right column?",)
 
 
 def disagreement(p: FloatArray, occurred: Array) -> float:

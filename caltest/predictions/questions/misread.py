@@ -16,7 +16,7 @@ from caltest.predictions.questions.inverses import of_inverses
 from caltest.predictions.questions.members import copied_members, members_apart
 from caltest.predictions.questions.order import misplaced
 from caltest.predictions.questions.parameters import exchanged, of_failures, of_means, of_scales
-from caltest.predictions.questions.repeated import repeated
+from caltest.predictions.questions.repeated import constant, repeated
 from caltest.predictions.questions.stretches import in_a_stretch
 from caltest.predictions.questions.units import FEWEST, in_another_unit, some_in_another_unit, units_of_coordinates
 from caltest.predictions.reductions.standard_scores import spreads
@@ -65,7 +65,7 @@ def _of_all_rows(predictions: Predictions, targets: Array, numbers: IntArray) ->
         asked = of_classes(finite, targets) if finite.probabilities_differ else ()
         return asked or misplaced(finite, targets) or filled(predictions, targets, numbers)
     if predictions.discrete:
-        asked = _multiples(targets) or misplaced(predictions, targets)
+        asked = constant(predictions, targets, None) or _multiples(targets) or misplaced(predictions, targets)
         of_parameters = of_failures, of_means, of_inverses
         return asked or next(filter(None, (one(predictions, targets) for one in of_parameters)), ())
     if isinstance(predictions, Members) and (
@@ -94,6 +94,8 @@ def _of_numbers(
     own: FloatArray | None,
     read: Sequence[Callable[[Predictions, Array], tuple[str, ...]]],
 ) -> tuple[str, ...]:
+    if same := constant(law, targets, own):
+        return same
     asked = (*next(filter(None, (one(law, targets) for one in read)), ()), *repeated(law, targets, numbers, own))
     return asked or filled(law, targets, numbers) or _rounded(law, targets, own)
 

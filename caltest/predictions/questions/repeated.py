@@ -4,6 +4,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, evenly_spaced
 from caltest.predictions.base import Predictions
+from caltest.predictions.questions.classes import all_one
 from caltest.predictions.reductions.standard_scores import SMALLEST, in_units
 
 CODES = (-9999.0, -999.0, -99999.0, 9999.0, 99999.0, 1e20, 9.969209968386869e36)
@@ -55,6 +56,17 @@ def repeated(law: Predictions, targets: Array, numbers: IntArray, own: FloatArra
         if np.median(np.abs(scores[targets[rows] == code])) > OUTLYING:
             notes.append(f"{_counted(numbers[rows], code)}: is that a code for missing ones (pass nan)?")
     return tuple(notes) if notes or own is None else _too_often(targets, numbers, own)
+
+
+def constant(law: Predictions, targets: Array, own: FloatArray | None) -> tuple[str, ...]:
+    """What to ask about numbers that are all the same, where neither the law nor ``own`` values expect that."""
+    if targets.ndim > 1:
+        return ()
+    if own is not None:
+        chance = ((own == targets[0]).sum(axis=1) + 1.0) / (own.shape[1] + 1.0)
+    else:
+        chance = law.cdf(targets) - law.cdf_below(targets) if law.has_jumps else np.zeros(len(targets))
+    return all_one(f"{targets[0]:g}", np.maximum(chance, 0.0), targets == targets[0])
 
 
 def _codes_of_means(law: Predictions, targets: Array, numbers: IntArray) -> list[str]:

@@ -102,3 +102,31 @@ def test_quantile_forecasts_are_asked_about_as_numbers():
     for rows in (slice(0, 150), slice(150, 151), slice(151, 400)):
         monitor.update(forecast.take(rows), y[rows] + 273.15)
     assert "outcomes minus 273.15 or so" in monitor.result().notes[0]
+
+
+def constants():
+    rng, n = np.random.default_rng(9), 100
+    mean, none = rng.gamma(2.0, 1.0, n), np.zeros(n)
+    members = np.maximum(rng.normal(0.5, 1.0, (n, 9)), 0.0)
+    return {
+        "counts": (ct.Poisson(mean), none.astype(int), "0"),
+        "counts of 3": (ct.NegativeBinomial(mean, 0.5), none.astype(int) + 3, "3"),
+        "rare counts": (ct.Poisson(np.full(n, 0.01)), none.astype(int), None),
+        "normal": (ct.Normal(mean, 1.0), none + 1.25, "1.25"),
+        "members": (ct.Ensemble(rng.normal(3.0, 1.0, (n, 9))), none, "0"),
+        "members of rain": (ct.Ensemble(members), none, "0"),
+        "dry members": (ct.Ensemble(0.0 * members), none, None),
+        "quantiles": (ct.QuantileForecast([0.1, 0.5, 0.9], mean[:, None] + [1.0, 2.0, 3.0]), none, "0"),
+        "no event": (rng.uniform(0.1, 0.4, n), none.astype(int), "class 0"),
+        "no rare event": (np.full(n, 0.05), none.astype(int), None),
+        "no label": (ct.MultiLabel(rng.uniform(0.1, 0.4, (n, 2))), none[:, None].repeat(2, axis=1), "0"),
+    }
+
+
+@pytest.mark.parametrize("kind", constants())
+def test_outcomes_that_are_all_the_same(kind):
+    """Of any family, where that is next to impossible; of several labels once."""
+    predictions, y, value = constants()[kind]
+    notes = ct.calibration_test(predictions, y, n_resamples=9, rng=1).notes
+    asked = [one.removeprefix("all labels: ") for one in notes if "all outcomes are" in one]
+    assert asked == ([] if value is None else [f"all outcomes are {value}: were they read from the right column?"])
