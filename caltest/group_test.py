@@ -35,9 +35,9 @@ from caltest.nulls.base import kind_given
 from caltest.nulls.bootstraps import LEAST
 from caltest.predictions import Sample
 from caltest.predictions.base import assumed
+from caltest.predictions.censored import sample_of
 from caltest.predictions.claims import Claim, HazardClaim, scatter_among, scatter_within
 from caltest.predictions.ensembles.own_spread import notes_on_spread
-from caltest.predictions.inputs.convert import as_sample
 from caltest.predictions.own_errors import refuse_errors
 from caltest.slices.group_sums import GroupSums
 
@@ -138,10 +138,11 @@ class GroupCalibrationTest(CalledWithData):
         groups
             As in ``calibration_by_group``.
         """
+        seed = seed_of(rng)
         return self.on(
-            as_sample(predictions, targets, classes),
+            sample_of(predictions, targets, classes, seed),
             as_groups(groups, order_of(targets, predictions), fewest=0),
-            rng=rng,
+            rng=seed,
             progress=progress,
         )
 
@@ -387,7 +388,8 @@ def calibration_by_group(
     >>> result.verdict()
     'reject calibration at the 5 % level in 2 of 2 groups: not sure, sure'
     """
-    sample, order = as_sample(predictions, targets, classes), order_of(targets, predictions)
+    rng = seed_of(rng)
+    sample, order = sample_of(predictions, targets, classes, rng), order_of(targets, predictions)
     members = as_groups(groups, order, fewest=0)
     if clusters is not None:
         if weights is not None:

@@ -17,7 +17,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import ends_of, judged
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, normal_interval
 from caltest._validation import CalledWithData, optional, switch
-from caltest.comparisons.samples import check_family, notes_on_models, sample_of
+from caltest.comparisons.samples import check_family, notes_on_models
 from caltest.estimators.combined.measures import measures_of
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound
@@ -25,7 +25,7 @@ from caltest.hstatistics.variances.jackknife import error_if_calibrated, jackkni
 from caltest.kernels import PairKernel
 from caltest.kernels.product import a_pair_kernel
 from caltest.predictions import Sample
-from caltest.predictions.censored import Censored
+from caltest.predictions.censored import Censored, sample_of
 
 FEW = 20.0
 """Outcomes of rare classes below which the jackknife misses those that did not occur by chance."""

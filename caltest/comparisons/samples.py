@@ -6,26 +6,14 @@ from typing import Any
 
 from caltest._basics.arrays import labelled_as
 from caltest._basics.asked import are_pvalues_enough
-from caltest._basics.numerics import ArrayLike, generator_apart
+from caltest._basics.numerics import ArrayLike
 from caltest._results.report import TOO_SMALL
 from caltest._validation import same_length
 from caltest.estimators.dependence import cautions_on
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_order_of_times, note_on_draws
+from caltest.predictions.censored import Censored, sample_of
 from caltest.predictions.ensembles.members import of_equal_size
-from caltest.predictions.inputs.convert import as_sample
 from caltest.predictions.inputs.labelled import named_one
-
-
-def sample_of(predictions: ArrayLike, targets: ArrayLike, classes: Sequence[Any] | None, seed: int) -> Sample:
-    """Of one of the models: for times, some of them censored, that of ``F(time)``, drawn alike for all models."""
-    times = as_times(predictions, targets)
-    if not isinstance(times, Censored):
-        return as_sample(predictions, targets, classes)
-    laws = in_order_of_times(times, predictions)
-    residuals, u = censored_pit_values(laws, times, rng=generator_apart(seed))
-    residuals.notes = (note_on_draws(laws, times), *residuals.notes)
-    return as_sample(residuals, u)
 
 
 def samples_of(

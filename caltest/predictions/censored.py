@@ -10,13 +10,13 @@ import scipy
 
 from caltest._basics.arrays import Table, column, in_one_order, order_of
 from caltest._basics.calls import OwnErrstate, own_errstate
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, evenly_spaced
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, evenly_spaced, generator_apart
 from caltest._validation.arrays import real_array, refuse_rows, same_length
 from caltest._validation.labels import said_to_occur
 from caltest._validation.probabilities import not_a_pair
 from caltest.predictions import Predictions
 from caltest.predictions.classes.survival_curve import SurvivalCurve
-from caltest.predictions.inputs.convert import as_predictions, brought_into_order
+from caltest.predictions.inputs.convert import Sample, as_predictions, as_sample, brought_into_order
 from caltest.predictions.levels import Levels, between
 from caltest.predictions.questions.misread import ROUNDING, SOME
 from caltest.predictions.questions.units import IN_UNITS, OF_TIMES, converted
@@ -114,8 +114,8 @@ class Censored(OwnErrstate):
     def __array__(self, *_: Any, **__: Any) -> Array:
         """None: what takes arrays of outcomes does not know that some are censored."""
         raise TypeError(
-            "targets: got ct.Censored, which calibration_test takes, and audit, compare_models, compare_pairs and "
-            "PairedSKCETest of several models; other functions of one model take the pair "
+            "targets: got ct.Censored, which calibration_test, calibration_by_group, find_slices and audit take, and "
+            "compare_models, compare_pairs and PairedSKCETest; other functions take the pair "
             "caltest.fields.censored_pit_values(predictions, targets)"
         )
 
@@ -332,6 +332,17 @@ def in_order_of_times(targets: Censored, predictions: ArrayLike) -> Predictions:
     if notes:
         laws.notes = (*laws.notes, *notes)
     return laws
+
+
+def sample_of(predictions: ArrayLike, targets: ArrayLike, classes: Sequence[Any] | None, seed: int) -> Sample:
+    """Of times, some of them censored, that of ``F(time)``, drawn alike for all models; else that of the targets."""
+    times = as_times(predictions, targets)
+    if not isinstance(times, Censored):
+        return as_sample(predictions, targets, classes)
+    laws = in_order_of_times(times, predictions)
+    residuals, u = censored_pit_values(laws, times, rng=generator_apart(seed))
+    residuals.notes = (note_on_draws(laws, times), *residuals.notes)
+    return as_sample(residuals, u)
 
 
 def levels_of(predictions: ArrayLike, targets: Censored) -> tuple[Predictions | None, Levels]:

@@ -19,8 +19,8 @@ from caltest._validation import fraction, one_of, positive_number, switch, whole
 from caltest._validation.columns import Column, columns_for, columns_of, notes_on_outcomes
 from caltest.estimators.dependence import cautions_on
 from caltest.predictions import Sample
+from caltest.predictions.censored import sample_of
 from caltest.predictions.ensembles.own_spread import notes_on_columns, refuse_spread
-from caltest.predictions.inputs.convert import as_sample
 from caltest.predictions.own_errors import refuse_errors
 from caltest.slices.errors import BinaryErrors, Errors, are_between_quantiles, errors_of
 from caltest.slices.group_sums import AT_ONCE, adjusted_by_redraws
@@ -69,8 +69,8 @@ def find_slices(
     Parameters
     ----------
     predictions, targets, classes
-        As in ``calibration_test``: of classes, numbers, counts or ensembles. Of several classes the question is whether
-        the most probable class is right as often as claimed.
+        As in ``calibration_test``: of classes, numbers, counts, ensembles or censored times. Of several classes the
+        question is whether the most probable class is right as often as claimed.
     features
         A data frame, a mapping of columns, or an (n, d) array. Numbers and times of more than ``n_bins`` values are cut
         at their quantiles; other columns have a slice for each value; with more than 50 values, for the 49 most
@@ -139,13 +139,15 @@ def find_slices(
     depth, level = whole_number("max_depth", max_depth, 1, 2), fraction("alpha", alpha)
     bins, number = whole_number("n_bins", n_bins, 2), whole_number("n_resamples", n_resamples, 1)
     least, shown = positive_number("min_variance", min_variance), switch("progress", progress)
-    sample, seed = as_sample(predictions, targets, classes), seed_of(rng)
+    seed = seed_of(rng)
+    sample = sample_of(predictions, targets, classes, seed)
     n = len(sample)
     given = columns_for(features, order_of(targets, predictions), n, sample.targets)
     refuse_errors(given, sample)
     refuse_spread(given, sample)
     columns, notes = columns_of(dict(given), None, n, bins)
-    notes += (*_notes_on_impossible(sample), *sample.remarks, *notes_on_outcomes(given, sample.targets))
+    notes += (*sample.predictions.notes, *_notes_on_impossible(sample), *sample.remarks)
+    notes += notes_on_outcomes(given, sample.targets)
     notes += (*cautions_on(sample), *notes_on_columns(given, sample))
     if are_between_quantiles(sample):
         notes += ("where outcomes are between two quantiles is drawn, so that errors look nearer to those predicted",)

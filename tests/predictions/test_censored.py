@@ -6,6 +6,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest._basics.asked import pvalues_only
+from caltest._basics.numerics import generator_apart
 from caltest.fields import Censored, censored_pit_values
 
 
@@ -203,14 +204,40 @@ def test_the_default_test_takes_censored_times():
 
 def test_slices_are_found_among_transforms():
     mean, times = data()
-    pair = censored_pit_values(ct.LogNormal(mean, np.where(mean > 0, 1.0, 0.5)), times, rng=1)
-    assert ct.find_slices(*pair, {"mean": mean}, rng=1).rows[0].direction == "errors larger than predicted"
+    law = ct.LogNormal(mean, np.where(mean > 0, 1.0, 0.5))
+    found = ct.find_slices(law, times, {"mean": mean}, rng=1)
+    assert found.rows[0].direction == "errors larger than predicted"
+    assert "times are censored" in found.notes[0]
+    again = ct.find_slices(*censored_pit_values(law, times, rng=generator_apart(1)), {"mean": mean}, rng=1)
+    assert again.rows == found.rows
+
+
+def test_groups_of_transforms_are_tested_in_the_order_of_the_times():
+    """As audits do, and as the pair of predictions and transforms is tested, also in clusters and with weights."""
+    mean, times = data()
+    law, site = ct.LogNormal(mean, np.where(np.arange(mean.size) % 2, 0.4, 1.0)), np.arange(mean.size) % 2
+    pair = censored_pit_values(law, times, rng=generator_apart(1))
+    for more in ({}, {"clusters": np.arange(mean.size) // 2}, {"weights": 1.0 + np.arange(mean.size) % 3}):
+        found = ct.calibration_by_group(law, times, site, n_resamples=99, rng=1, **more)
+        again = ct.calibration_by_group(*pair, site, n_resamples=99, rng=1, **more)
+        assert [one.pvalue for one in found.groups] == [one.pvalue for one in again.groups]
+        assert found.rejected() == ("1",)
+        assert "times are censored" in found.notes[0]
+    rows = np.random.default_rng(1).permutation(mean.size)
+    moved = Censored(pd.Series(times.time), pd.Series(times.event))
+    groups = pd.Series(site).iloc[rows]
+    with pytest.warns(UserWarning, match="matched by their index"):
+        assert ct.calibration_by_group(law, moved, groups, n_resamples=99, rng=1).rejected() == ("1",)
+    by_test = ct.GroupCalibrationTest(n_resamples=99)(law, times, site, rng=1)
+    audit = ct.audit(law, times, groups=site, n_resamples=99, rng=1).models[0]
+    assert by_test.rejected() == ("1",)
+    assert "Calibration is rejected in 1 of 2 groups" in audit.sections["groups"].answer
 
 
 def test_what_takes_arrays_says_who_takes_censored_times():
     mean, times = data()
     for call in (ct.pit_values, ct.PITTest()):
-        with pytest.raises(TypeError, match=r"which calibration_test takes, and audit, compare_models, compare_pairs"):
+        with pytest.raises(TypeError, match="calibration_test, calibration_by_group, find_slices and audit take"):
             call(ct.LogNormal(mean, 1.0), times)
 
 
