@@ -197,8 +197,11 @@ def chunks_with_columns(
             are_percentages = any(str(cell).strip().endswith("%") for cell in kept.flat)
             wanted = "numbers" + "; take the % off and divide by 100" * are_percentages
             raise ValueError(f"{rows.path}: got columns of predictions with text ({error}), wanted {wanted}") from None
+        chosen = [names[i] for i in places]
+        if chosen in rows.tables.values():  # The columns of an array have no names of their own.
+            chosen = [str(i) for i in range(len(places))]
         yield (
-            replace(rows, head=None, names=[names[i] for i in places], values=kept),
+            replace(rows, head=None, names=chosen, values=kept),
             replace(rows, head=None, names=None, values=taken, convert=None),
         )
 

@@ -52,14 +52,10 @@ def aligned(table: Table, width: int = WIDEST) -> list[str]:
     fit even so are below the others.
     """
     rows, said = sentences_apart(table, width)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    are_words = [any(row[c][:1].isalpha() for row in rows[1:]) for c in range(len(widths))]
-    sides = [str.ljust if c == 0 or are_words[c] else str.rjust for c in range(len(widths))]
-    for step in range(3):
-        texts = zip(zip(*rows, strict=True), sides, strict=True)
-        least = [_least(column, side is str.ljust, step) for column, side in texts]
-        while _total(widths) > width and any(one > some for one, some in zip(widths, least, strict=True)):
-            widths[max(range(len(widths)), key=lambda c: widths[c] - least[c])] -= 1
+    are_words = [any(row[c][:1].isalpha() for row in rows[1:]) for c in range(len(rows[0]))]
+    sides = [str.ljust if c == 0 or are_words[c] else str.rjust for c in range(len(rows[0]))]
+    tried = [_narrowed(rows, sides, width, spaces) for spaces in WHOLE]
+    rows, widths = next((one for one in tried if _total(one[1]) <= width), tried[0])
     shown, lines = [0], []
     for c in range(1, len(widths) + 1):
         if c == len(widths) or _total([widths[one] for one in (*shown, c)]) > width:
@@ -69,7 +65,29 @@ def aligned(table: Table, width: int = WIDEST) -> list[str]:
                     lines += [f"    {line}" for line in _folded(sentence, width - 4)]
             shown = [0]
         shown.append(c)
-    return lines
+    return [line.replace("\xa0", " ") for line in lines]
+
+
+WHOLE = re.compile(r" (?!\()"), re.compile(r" (?=%)|(?<=to) ")
+"""Spaces at which numbers are not folded: before brackets they are, and if columns fit then, after others, too."""
+
+
+def _narrowed(
+    rows: Sequence[Sequence[str]], sides: Sequence[Any], width: int, spaces: re.Pattern[str]
+) -> tuple[list[list[str]], list[int]]:
+    """Rows with spaces within numbers that are none to fold at, and the widths to which columns are folded."""
+    header, *body = (list(row) for row in rows)
+    body = [
+        [cell if side is str.ljust else spaces.sub("\xa0", cell) for cell, side in zip(row, sides, strict=True)]
+        for row in body
+    ]
+    columns = list(zip(header, *body, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    for step in range(3):
+        least = [_least(column, side is str.ljust, step) for column, side in zip(columns, sides, strict=True)]
+        while _total(widths) > width and any(one > some for one, some in zip(widths, least, strict=True)):
+            widths[max(range(len(widths)), key=lambda c: widths[c] - least[c])] -= 1
+    return [header, *body], widths
 
 
 def sentences_apart(table: Table, width: int = 0) -> tuple[list[list[str]], list[str]]:
@@ -90,7 +108,7 @@ def _least(column: Sequence[str], is_text: bool, step: int) -> int:
     """To which width a column is folded, words being whole: first headings and sentences, then names, then numbers."""
     header, *body = column
     is_whole = (step < 2 and not is_text) or (step == 0 and max(map(len, column)) <= SENTENCE)
-    words = [*header.split(), *body] if is_whole else " ".join(column).split()
+    words = [*header.split(), *body] if is_whole else " ".join(column).split(" ")
     return min(LONG, max(map(len, words), default=0)) + 2 * (is_text and not is_whole)
 
 

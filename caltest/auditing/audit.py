@@ -29,6 +29,8 @@ from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_order_of_times
 from caltest.predictions.inputs.convert import LABELS, are_certain, as_sample
 from caltest.predictions.own_errors import refuse_errors
+from caltest.predictions.questions.misread import misread
+from caltest.predictions.questions.stretches import NOWHERE
 
 
 @own_errstate
@@ -211,12 +213,26 @@ def _asked(result: CalibrationTestResult, questions: Sequence[str], data: Data) 
     return " ".join(one for one in (asked, further) if one is not None) or None
 
 
+def _unexplained(questions: tuple[str, ...], data: Data) -> tuple[str, ...]:
+    """Without that about a stretch of rows, where there is none in any group: files are sorted by groups."""
+    (sample, _, groups), read = data.of_all, data.tested.as_read
+    if not isinstance(groups, Groups) or read is None or len(read[1]) != len(sample) or data.overlapping is not None:
+        return questions
+    if any(NOWHERE in one for one in questions):
+        laws, y, _ = read
+        asked = (one for rows in groups.rows for one in misread(laws.take(rows), y[rows], rows))
+        questions = (
+            questions if any(NOWHERE in one for one in asked) else tuple(one for one in questions if NOWHERE not in one)
+        )
+    return questions
+
+
 def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
     result, judged = _tested(data)
     questions = (*data.tested.questions, *(one for one in data.sample.predictions.notes if one.endswith("?")))
     if data.tested.impossible.size and are_certain(data.tested.predictions):
         questions = (*questions, LABELS)
-    asked = _asked(result, questions, data)
+    asked, questions = _asked(result, questions, data), _unexplained(questions, data)
     sections = _sections_of(data, result, judged, field, "" if asked is None else IF_INDEPENDENT)
     decided = decide(data, result, judged, sections, questions, asked)
     model = ModelAudit(name, decided.decision, decided.reason, result, sections, decided.advice)
@@ -245,7 +261,7 @@ def _sections_of(
 
 def _with_sources(methods: Section, model: ModelAudit, places: Sequence[str]) -> Section:
     """With where calibration was rejected, and the sources of all sections."""
-    alone = "each section is tested at the 5 % level by itself"
+    alone = "each section has a false alarm in 5 % of audits at most"
     told = f" Calibration was rejected {', and '.join(places)}; {alone}." if places else ""
     facts = {**methods.facts, "Sources": "; ".join(map(reference, model.citations))}
     return replace(methods, answer=methods.answer + told, facts=facts)

@@ -105,7 +105,7 @@ def _rejected_in(sections: Mapping[str, Section], rejects: bool, decision: str) 
 def _of_parts_alone(reason: str, places: Sequence[str], n_maps: int) -> str:
     """The reason where calibration is rejected in parts of the rows, but not in all of them together."""
     reason = (
-        f"calibration is rejected {', and '.join(places)}; each section is tested at the 5 % level by itself. "
+        f"calibration is rejected {', and '.join(places)}; each section has a false alarm in 5 % of audits at most. "
         f"For all rows together {reason}"
     )
     return reason + (f". Recalibrating each of the {n_maps} groups by itself helps" if n_maps > 1 else "")
@@ -194,9 +194,11 @@ def _advised(decision: str, repair: Section, places: Sequence[str], more: str | 
     recent = ", recent ones as the error changed with time" if decision == REPAIR and places else ""
     if decision == REPAIR or (decision == REFUSE and repair.n_maps > 1 and "How" in repair.facts):
         return f"recalibrate ({repair.facts['How']}{recent}), {again}."
-    if decision == REFUSE and places:
-        past = {f"the {name}" for name in QUARTERS}
-        others, periods = [one for one in places if one not in past], [one for one in places if one in past]
+    past = {f"the {name}" for name in QUARTERS}
+    others, periods = [one for one in places if one not in past], [one for one in places if one in past]
+    # Most of the time is no time of its own.
+    periods = periods if len(periods) <= len(past) / 2 else []
+    if decision == REFUSE and (others or periods):
         steps = [f"find out what is different in {first_few([*others, *periods])}"]
         if others:
             steps.append("tell the model of it, or recalibrate these rows by themselves")

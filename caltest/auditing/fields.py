@@ -13,7 +13,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import counted, format_pvalue, in_cell
 from caltest._validation.groups import Groups
 from caltest.auditing.pictures import drawn
-from caltest.auditing.section import LEVEL, WHOLE, Data, Section
+from caltest.auditing.section import LEVEL, WHOLE, Data, Section, in_a_row
 from caltest.auditing.sections import Make
 from caltest.estimators.classical.base import probability_of_event
 
@@ -205,7 +205,7 @@ def _of_result(
 
 
 def _notes(found: Any) -> dict[str, str]:
-    return {"Notes": "; ".join(found.notes)} if found.notes else {}
+    return {"Notes": in_a_row(found.notes)} if found.notes else {}
 
 
 def _pvalues(found: Any) -> str:

@@ -101,8 +101,8 @@ def rows_of_groups(
     head: tuple[str, ...] = ("claimed", "observed", "95 % interval") if found.compared else ()
     are_events = bool(found.compared) and not found.are_numbers and _has_one_event(sample)
     if found.are_numbers or are_events:
-        head = ("observed", "expected", "ratio (95 %)", *(("risk", "frequency") if are_events else ()))
-    rows = [("group", "n", *head, "p-value", "adjusted", "what is wrong")]
+        head = ("observed", "expected", "ratio (95 %)", *(("risk", "rate") if are_events else ()))
+    rows = [("group", "n", *head, "adjusted", "what is wrong")]
     for one in groups:
         why, cells = "" if one.finding is None or one.adjusted > LEVEL else one.finding.words, list[str]()
         if one.claimed is not None and one.observed is not None and one.interval is not None:
@@ -112,8 +112,8 @@ def rows_of_groups(
                 cells = [*numbers_of(one.n * claimed, round(one.n * observed), number), *shares[:2]]
             else:
                 cells = numbers_of(claimed, observed, one.interval) if found.are_numbers else shares
-        rows.append((one.name, str(one.n), *cells, format_pvalue(one.pvalue), format_pvalue(one.adjusted), why))
-    return tuple(rows)
+        rows.append((one.name, str(one.n), *cells, format_pvalue(one.adjusted), why))
+    return tuple(rows) if any(row[-1] for row in rows[1:]) else tuple(row[:-1] for row in rows)
 
 
 def in_parts(rejected: Sequence[str], number: int, what: str) -> str:
@@ -123,7 +123,7 @@ def in_parts(rejected: Sequence[str], number: int, what: str) -> str:
 
 def first_few(names: Sequence[str]) -> str:
     """The first few of some names."""
-    return ", ".join(names[:FEW]) + (", ..." if len(names) > FEW else "")
+    return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
 
 
 def grave_in(sample: Sample, parts: Mapping[str, IntArray], clusters: Clusters | None = None) -> list[str]:

@@ -85,6 +85,8 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     rows = "rows kept for it" if best.n_maps == 1 else "the rows of each group that are kept for it"
     how = f"caltest.recalibration.{found.method.partition('(')[0]}().fit(predictions, targets), on {rows}"
     facts = {"How": how} if helps else {"Tried": words}
+    if found.before.ece_noise is not None:
+        facts["If calibrated"] = "the mean of the ECE if the predictions are calibrated"
     if others := [some for some in tried if some.report is not found]:
         facts["Tried too"] = f"{others[0].words}, {pvalue_phrase(others[0].report.after.pvalue)} after it"
     return Section(

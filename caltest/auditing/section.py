@@ -82,6 +82,11 @@ class Section(Entry):
     not_stored = ("pictures", "parts", "grave", "unclear", "helps", "mapped", "n_maps", "left")
 
 
+def in_a_row(notes: Sequence[str]) -> str:
+    """Notes and questions behind each other."""
+    return "; ".join(notes).replace("?; ", "? ")
+
+
 @dataclass(frozen=True)
 class Data:
     """What an audit looks at: rows that are independent of each other, and what is known of them."""

@@ -17,7 +17,7 @@ from caltest._validation.groups import Groups
 from caltest.auditing.groups import beyond, in_parts, of_groups
 from caltest.auditing.pictures import compared_classes, pictures_of
 from caltest.auditing.repair import of_recalibration
-from caltest.auditing.section import LEVEL, MOST, Data, Section
+from caltest.auditing.section import LEVEL, MOST, Data, Section, in_a_row
 from caltest.auditing.slices import of_slices
 from caltest.auditing.times import of_time
 from caltest.predictions import Sample
@@ -53,7 +53,7 @@ def of_data(data: Data, result: CalibrationTestResult) -> Section:
     facts["Order in time"] = "known" if data.order is not None else "not given"
     facts["Assumed"] = result.assumes
     if notes := dict.fromkeys((*sample.remarks, *result.notes)):
-        facts["Notes"] = "; ".join(notes)
+        facts["Notes"] = in_a_row(notes)
     all_rows = f"{len(sample)} of {data.n}" if len(sample) < data.n else f"All {data.n}"
     answer = f"{all_rows} rows with outcomes are used."
     if data.are_some:
@@ -134,6 +134,8 @@ def of_size(data: Data, result: CalibrationTestResult) -> Section:
         )
     elif any(one.is_number for one in result.measures):
         facts["Points apart"] += ". What has a % sign, the sum of counts, is in per cent of what is expected"
+    if any(one.name.startswith("CRPS") for one in result.measures):
+        facts["Scores"] = "the CRPS, errors and standard deviations are in the unit of the outcomes"
     if result.finding is not None and (not known or data.survival is not None):
         facts["Fault"] = f"{result.finding}{'' if result.pvalue <= LEVEL else ', if there is one'}"
     return Section(answer, facts, tuple(rows) if result.measures else ())
@@ -174,8 +176,11 @@ def of_power(data: Data, result: CalibrationTestResult) -> Section:
         size = "; the intervals in the answer on the size of the error say how large it can be"
         raise ValueError(f"there is no simulation for these predictions{size if result.measures else ''}")
     if known is None:
-        why = "calibration is rejected" if result.pvalue <= LEVEL else "the intervals answer the question without it"
-        return Section(f"Nothing was simulated, because {why}.")
+        if result.pvalue <= LEVEL:
+            return Section("Nothing was simulated, because calibration is rejected.")
+        if matters(result.measures):
+            return Section("Nothing was simulated, because the size of the error is known to matter.")
+        return Section("Nothing that matters in all rows together: the intervals of the size of the error rule it out.")
     answer = str(power_phrase(known, LEVEL))
     answer = answer[0].upper() + answer[1:]
     more = more_rows_in_words(result, *data.counted)

@@ -414,16 +414,26 @@ HISTOGRAM = 0.2
 
 
 def finish(
-    ax: "Axes", predictions: Bernoulli, title: str, style: Style, shown: Sequence[Array], note: str = ""
+    ax: "Axes",
+    predictions: Bernoulli,
+    title: str,
+    style: Style,
+    shown: Sequence[Array],
+    note: str = "",
+    within: tuple[float, float] = (0.0, 1.0),
 ) -> "Axes":
-    """The diagonal, where the predictions are below the axes, limits by what is shown, labels, legend and title."""
+    """The diagonal, where the predictions are below the axes, limits by what is shown, labels, legend and title.
+
+    Predictions that are not within an interval are counted at its ends.
+    """
+    p = predictions.probability.clip(*within)
     under: Any
     before, of_odds = [] if style.first else [np.array(ax.get_xlim())], has_log_odds(ax, predictions, style)
     if of_odds:
         low, high = limits_of_odds(predictions, [*shown, *before])
         low, high = min([low, *(float(one[0]) for one in before)]), max([high, *(float(one[1]) for one in before)])
     else:
-        low, high = limits_of([predictions.probability, *shown, *before])
+        low, high = limits_of([p, *shown, *before])
     if style.first:
         ax.plot(*[[low, high] if of_odds else [0, 1]] * 2, color=DARK, linewidth=0.8, zorder=2)
         under = ax.inset_axes((0.0, -HISTOGRAM, 1.0, HISTOGRAM - 0.04))
@@ -440,13 +450,14 @@ def finish(
     else:
         width = (high - low) / 30.0 if style.first else under.patches[0].get_width()
         edges = low + width * np.arange(int(np.ceil((high - low) / width - 1e-9)) + 1)
-    counts = under.hist(predictions.probability, bins=edges, **filled)[0]
+    counts = under.hist(p, bins=edges, **filled)[0]
     most = max(float(np.max(counts)), 0.0 if style.first else float(under.get_yticks()[0]))
     if of_odds:
         for some in (ax, under):
             some.set_xscale("logit", nonpositive="clip")
         ax.set_yscale("logit", nonpositive="clip")
-    under.set(xlim=(low, high), yticks=[most], ylim=(0.0, 1.05 * most))
+    under.set(xlim=(low, high), ylim=(0.0, 1.05 * most))
+    under.set_yticks([most], [f"{most:.0f} rows"])
     x_label, y_label = f"predicted probability, {predictions.notion}", "observed frequency"
     if predictions.notion == "top label":
         x_label, y_label = "confidence of the top label", "accuracy"

@@ -49,7 +49,7 @@ def evidence(
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ax = ct.plots.evidence(ct.SequentialCalibrationTest().update(p, y))
     >>> ax.get_xlabel(), ax.get_ylabel()
-    ('observations', 'log10 E')
+    ('observations', 'log10 evidence')
     """
     found: Any = test.result() if isinstance(test, Betting) else test
     wanted = "a SequentialCalibrationTest, a CalibrationMonitor or its result"
@@ -81,7 +81,7 @@ def evidence(
     low, high = ax.get_ylim()
     ax.set_ylim(low, max(high, 1.1 * threshold))
     ax.set_xlim(0.0, max(result.n + 1.0, 0.0 if style.first else ax.get_xlim()[1]))
-    return ended(ax, "observations", "log10 E")
+    return ended(ax, "observations", "log10 evidence")
 
 
 @own_errstate

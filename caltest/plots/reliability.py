@@ -1,6 +1,7 @@
 """Reliability diagrams, with bins and without, of each class, before and after recalibration, and calibration belts."""
 
 from collections.abc import Callable, Sequence
+from math import floor, log10
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,22 +137,25 @@ def reliability_diagram(
     shown, words = (bins.frequencies, bins.low, bins.high), f"{100 * confidence_level:g} % range if calibrated"
     if has_log_odds(ax, probabilities, style):
         _draw_bins(ax, bins, words, style, limits_of_odds(probabilities, shown), of_odds=True)
-    else:
-        _draw_bins(ax, bins, words, style, limits_of([bins.predictions, *shown]))
-    return finish(ax, probabilities, title, style, shown)
+        return finish(ax, probabilities, title, style, shown)
+    limits = limits_of([bins.predictions, *shown])
+    _draw_bins(ax, bins, words, style, limits)
+    return finish(ax, probabilities, title, style, shown, within=limits)
 
 
-FEWEST_BINS = 4
-"""Uniform bins that a picture needs."""
+FEWEST_BINS, MOST_IN_A_BIN = 4, 0.9
+"""Uniform bins that a picture needs, and the share of rows in one of them up to which it shows something."""
 
 
 def _usual_bins(predictions: Bernoulli) -> IntArray:
-    """Bins (n,) of the ECE, grades, or tenths of predictions that are all near 0 or 1, in a few bins of the ECE."""
+    """Bins (n,) of the ECE, grades, or tenths of predictions near each other, nearly all in a few bins of the ECE."""
     p = predictions.probability
     if are_grades(predictions):
         return np.unique(p, return_inverse=True)[1]
     bins = UniformBinning().assign(p[:, None])
-    if np.unique(bins).size < FEWEST_BINS and limits_of([p]) != (0.0, 1.0):
+    sizes = np.bincount(bins)
+    are_few = np.count_nonzero(sizes) < FEWEST_BINS or sizes.max() > MOST_IN_A_BIN * p.size
+    if are_few and limits_of([p]) != (0.0, 1.0):
         return QuantileBinning(10).assign(p[:, None])
     return bins
 
@@ -296,6 +300,8 @@ def reliability_curve(
     if style.alone:
         parts = score_decomposition(probabilities, Sample(probabilities, outcomes).as_given)
         digits = decimals([parts.score], least=3)
+        if 0.0 < (least := min(parts.miscalibration, parts.discrimination)) < 0.0005:
+            digits = max(digits, min(6, 1 - floor(log10(least))))
         more = f"{parts.miscalibration:.{digits}f} miscalibration\n- {parts.discrimination:.{digits}f} discrimination"
         note = f"Brier score {parts.score:.{digits}f} = {more} + {parts.uncertainty:.{digits}f} uncertainty"
     return finish(ax, probabilities, title, style, beside_most(x, probabilities, curve, low, high), note)

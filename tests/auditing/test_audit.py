@@ -13,13 +13,14 @@ from scipy import stats
 
 import caltest as ct
 from caltest._basics.asked import without_power
-from caltest.auditing.decision import decision_of, in_need
+from caltest.auditing.decision import _advised, decision_of, in_need
 from caltest.auditing.fields import _members, of_survival
 from caltest.auditing.pictures import compared_classes, pictures_of
 from caltest.auditing.repair import _changed, _suffices
 from caltest.auditing.rows import in_order
 from caltest.auditing.section import Section
 from caltest.auditing.sections import SECTIONS, more_rows_in_words, rows_needed
+from caltest.auditing.times import QUARTERS
 from caltest.predictions.inputs.convert import as_sample
 from caltest.recalibration.shared.observed import Observed
 
@@ -167,7 +168,7 @@ def test_a_class_that_is_rejected_is_named_where_the_default_test_rejects_nothin
     audit = ct.audit(p, y, n_resamples=99, rng=1)["model"]
     assert "Calibration is rejected in 1 of 4 classes" in audit.sections["pictures"].answer
     assert audit.reason.startswith(
-        "calibration is rejected in 1 of 4 classes (class 3); each section is tested at the 5 % level by itself. "
+        "calibration is rejected in 1 of 4 classes (class 3); each section has a false alarm in 5 % of audits at most. "
         "For all rows together calibration is not rejected at the 5 % level"
     )
     wrong = ct.audit(np.roll(p.probabilities, 1, axis=1), y, n_resamples=99, rng=1)["model"]
@@ -641,7 +642,7 @@ def test_all_rows_of_many_clusters_are_tested(only, monkeypatch):
     assert (model.result.pvalue, model.result.n) == (wanted.pvalue, 900)
     assert "error are of all 900 rows in 100 clusters" in model.reason
     wanted = ct.calibration_by_group(p, y, np.arange(900) % 2, clusters=clusters, n_resamples=39, rng=1)
-    assert [row[-2] for row in model.sections["groups"].rows[1:]] == [f"{one.adjusted:.3g}" for one in wanted.groups]
+    assert [row[-1] for row in model.sections["groups"].rows[1:]] == [f"{one.adjusted:.3g}" for one in wanted.groups]
     assert "random signs of clusters" in model.sections["test"].answer
     assert re.search(r"; at most \d+ clusters would find them", model.reason)
     assert re.search(r"takes at most \d+ clusters\.", model.sections["power"].answer)
@@ -1309,7 +1310,7 @@ def test_an_error_of_one_group_that_may_matter_is_not_used_as_it_is():
     assert model.decision == "do not use as it is"
     assert "the error matters in east" in model.reason
     head, first = model.sections["groups"].rows[:2]
-    assert head == ("group", "n", "observed", "expected", "ratio (95 %)", "p-value", "adjusted", "what is wrong")
+    assert head == ("group", "n", "observed", "expected", "ratio (95 %)", "adjusted", "what is wrong")
     observed, expected = y[region == "east"].sum(), mean[region == "east"].sum()
     assert first[:4] == ("east", "2400", str(observed), f"{expected:.4g}")
     assert first[4].startswith(f"{observed / expected:.2f} (1.")
@@ -1392,7 +1393,7 @@ def test_events_of_groups_are_observed_and_expected(only):
     ward = np.arange(600) % 3
     section = ct.audit(p, y, ward, n_resamples=39, rng=1)["model"].sections["groups"]
     events = "observed", "expected", "ratio (95 %)"
-    assert section.rows[0] == ("group", "n", *events, "risk", "frequency", "p-value", "adjusted", "what is wrong")
+    assert section.rows[0] == ("group", "n", *events, "risk", "rate", "adjusted")
     for row in section.rows[1:]:
         inside = ward == int(row[0])
         assert row[2:4] == (str(y[inside].sum()), f"{p[inside].sum():.4g}")
@@ -1564,3 +1565,39 @@ def test_counts_of_mean_zero_have_no_ratio():
 def test_margins_of_certain_events_are_nothing():
     found = ct.calibration_test(np.ones(100), np.ones(100, dtype=int), n_resamples=9, rng=1)
     assert "0 to 5.5 percentage points off on average (more than 0 matters)" in unfolded(found)
+
+
+def test_a_stretch_of_rows_that_a_group_explains_is_no_question_of_reading():
+    """Files are sorted by groups: lead times, sites or models follow each other in them."""
+    rng = np.random.default_rng(2)
+    mean, lead = rng.normal(size=900), np.repeat([1, 3, 7], 300)
+    y = mean + np.where(lead == 1, 3.0, 1.0) * rng.normal(size=900)
+    asked = ct.audit(ct.Normal(mean, 1.0), y, n_resamples=39, rng=1).models[0]
+    assert "First look at how the data were read: rows up to about" in asked.reason
+    told = ct.audit(ct.Normal(mean, 1.0), y, groups=lead, n_resamples=39, rng=1).models[0]
+    assert "First look" not in told.reason
+    assert "recalibrate these rows by themselves" in told.advice or "recalibrate" in told.decision
+    other = ct.audit(ct.Normal(mean, 1.0), y, groups=np.arange(900) % 2, n_resamples=39, rng=1).models[0]
+    assert "First look at how the data were read: rows up to about" in other.reason
+
+
+def test_quarters_that_are_most_of_the_time_are_no_different_ones():
+    places = [f"the {name}" for name in QUARTERS]
+    failed = Section("", failed=True)
+    assert _advised("do not use as it is", failed, places[:2], None, False).startswith("find out what is different")
+    assert _advised("do not use as it is", failed, places[:3], None, False).startswith("refit the model")
+    assert "in a;" in _advised("do not use as it is", failed, ["a", *places[:3]], None, False)
+
+
+def test_groups_that_are_left_out_are_counted():
+    p, y = calibrated(600, 3)
+    groups = np.r_[np.repeat(np.arange(6), 5), np.repeat([10, 11], 285)].astype(str)
+    section = ct.audit(p, y, groups, n_resamples=9, rng=1).models[0].sections["groups"]
+    assert "are left out: 0, 1, 2 and 3 more." in section.answer
+
+
+def test_what_intervals_rule_out_was_not_missed():
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.01, 0.03, 60_000)
+    model = ct.audit(p, (rng.random(60_000) < p).astype(int), n_resamples=19, rng=1).models[0]
+    assert model.sections["power"].answer.startswith("Nothing that matters in all rows together")

@@ -276,7 +276,7 @@ def test_rare_events_have_several_bins():
 
 def test_a_rare_event_has_a_brier_score_with_digits():
     note = plots.reliability_curve(*rare_events(), rng=1).get_legend().get_title().get_text()
-    assert note.startswith("Brier score 0.00139 = 0.0000")
+    assert note.startswith("Brier score 0.001394 = 0.000005 miscalibration")
 
 
 @pytest.mark.parametrize("size", [(4.6, 4.6), (8.0, 4.5)])

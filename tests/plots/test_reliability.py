@@ -86,3 +86,14 @@ def test_a_second_model_has_the_axes_of_the_first():
     )
     assert ax.get_xscale() == "logit"
     assert 0.0 < ax.get_xlim()[0] < 0.0005 * 0.2
+
+
+def test_rare_events_fill_the_picture_although_some_predictions_are_large():
+    """Nearly all are in the first bin of the ECE: bins are tenths then, and the few beyond are in the last bar."""
+    rng = np.random.default_rng(1)
+    p = np.r_[rng.beta(2.0, 150.0, 4000), rng.uniform(0.1, 0.25, 20)]
+    ax = plots.reliability_diagram(p, (rng.random(4020) < p).astype(int), n_resamples=39, rng=1)
+    assert ax.get_xlim()[1] < 0.1
+    counts = [bar.get_height() for bar in ax.child_axes[0].patches]
+    assert sum(counts) == 4020
+    assert ax.child_axes[0].get_yticklabels()[0].get_text() == f"{max(counts):.0f} rows"

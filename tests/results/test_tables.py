@@ -172,3 +172,16 @@ def test_intervals_that_hold_what_stands_out_are_explained(reference, interval, 
     bars = [Bar("own", 1.0, interval, reference, "", "", stands_out), Bar("other", 1.0, None, None, "", "", True)]
     words = "p-values and intervals come from different tests and can disagree"
     assert sharper(bars) == [words] * are_said
+
+
+def test_numbers_are_folded_before_brackets_and_next_between_ends():
+    """Where neither is enough, columns are below the others; no interval is in three lines."""
+    head = ["group", "n", "observed", "expected", "ratio (95 %)", "risk", "rate", "adjusted"]
+    rows = [head, ["the islands", "11951", "225", "151.5", "1.48 (1.24 to 1.76)", "1.5 %", "2.3 %", "0.001"]]
+    lines = aligned(rows, 76)
+    assert lines[0].endswith("ratio (95 %)   risk   rate  adjusted")
+    assert lines[1].split() == ["the", "11951", "225", "151.5", "1.48", "1.5", "%", "2.3", "%", "0.001"]
+    assert lines[2].split() == ["islands", "(1.24", "to", "1.76)"]
+    wide = [["", "estimate", "95 % interval", "p"], ["bias", "0.002", "-0.016 to 0.020", "0.8"]]
+    assert aligned(wide, 30)[2:] == ["bias     0.002     -0.016  0.8", "                 to 0.020"]
+    assert not any("\xa0" in line for line in (*lines, *aligned(wide, 30)))

@@ -903,3 +903,12 @@ def test_columns_beside_the_predictions_are_numbers_with_gaps_or_text(tmp_path):
     np.testing.assert_array_equal(columns["days"], [3.0, 4.0, np.nan])
     assert columns["site"].tolist() == ["a", "b", "c"]
     assert columns["patient"].tolist() == ["12345678901234567", "", "12345678901234568"]
+
+
+def test_columns_of_an_array_are_classes_without_names(tmp_path, capsys):
+    """Also beside labels in the same archive, whose columns are told apart by the names of the arrays."""
+    p = np.random.default_rng(1).dirichlet(np.ones(3), 60).astype(np.float32)
+    np.savez(tmp_path / "both.npz", probs=p, labels=np.zeros(60, dtype=np.int32))
+    _, out, _ = result_of(capsys, tmp_path / "both.npz", "--outcome-column", "labels")
+    assert "all outcomes are class 0: were they read from the right column?" in out
+    assert "probs0" not in out
