@@ -181,3 +181,12 @@ def test_errors_are_printable(name):
         REFUSED[name]()
     assert not CONTROL.search(str(found.value))
     assert "\\x1b" in str(found.value)
+
+
+def test_an_error_of_many_long_names_is_short():
+    law = ct.Categorical(np.full((4, 300), 1 / 300), classes=[f"{'x' * 50} {c}" for c in range(300)])
+    with pytest.raises(
+        ValueError, match=r"targets: got 'y+ ... at row 0, which is not one of classes=\['x+ 0'"
+    ) as found:
+        ct.calibration_test(law, ["y" * 5000] * 4)
+    assert len(str(found.value)) < 1000

@@ -142,7 +142,9 @@ def in_markdown(text: str) -> str:
 
 def latex(table: Table, remarks: Sequence[str] = ()) -> str:
     """A tabular with the rules of the package booktabs, and remarks below the last one."""
-    header, *body = (" & ".join(escaped(cell) for cell in row) + r" \\" for row in table)
+    # After the end of a row brackets and stars are arguments.
+    rows = (" & ".join(escaped(cell) for cell in row) + r" \\" for row in table)
+    header, *body = (f"{{{row[0]}}}{row[1:]}" if row[0] in "[*" else row for row in rows)
     columns = "l" + "r" * (len(table[0]) - 1)
     rules = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", header, r"\midrule", *body, r"\bottomrule"]
     rules += [rf"\multicolumn{{{len(table[0])}}}{{l}}{{{escaped(remark)}}} \\" for remark in remarks]
@@ -150,9 +152,8 @@ def latex(table: Table, remarks: Sequence[str] = ()) -> str:
 
 
 def escaped(text: str) -> str:
-    """A line of text without characters that mean something to LaTeX, also after the end of a row."""
-    line = in_a_line(text).translate(_LATEX)
-    return f"{{{line[0]}}}{line[1:]}" if line.startswith(("[", "*")) else line
+    """A line of text without characters that mean something to LaTeX."""
+    return in_a_line(text).translate(_LATEX)
 
 
 STANDS_OUT = 0.05

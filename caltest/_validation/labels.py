@@ -10,6 +10,7 @@ from caltest._basics.arrays import column, to_array
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._basics.rows import is_number
 from caltest._validation.arrays import all_whole, real_array, refuse_rows
+from caltest._validation.settings import in_short
 
 SHOWN = 10
 """Names of classes that an error lists."""
@@ -153,7 +154,7 @@ def _labels_from_classes(array: Array, classes: list[Any], name: str) -> IntArra
         if value not in position:
             places = f"; if {name} number the columns from 0, pass [classes[i] for i in {name}]"
             raise ValueError(
-                f"{name}: got {value!r} at row {i}, which is not one of classes={classes!r}"
+                f"{name}: got {in_short(value)} at row {i}, which is not one of classes={in_short(classes)}"
                 + places * (array.dtype.kind in "iu")
             )
         labels[i] = position[value]

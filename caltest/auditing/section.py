@@ -1,6 +1,6 @@
 """What a section of an audit is, and the data that it looks at."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,7 +82,7 @@ class Section(Entry):
     not_stored = ("pictures", "parts", "grave", "unclear", "helps", "mapped", "n_maps", "left")
 
 
-def in_a_row(notes: Sequence[str]) -> str:
+def in_a_row(notes: Iterable[str]) -> str:
     """Notes and questions behind each other."""
     return "; ".join(notes).replace("?; ", "? ")
 
