@@ -68,8 +68,9 @@ def aligned(table: Table, width: int = WIDEST) -> list[str]:
     return [line.replace("\xa0", " ") for line in lines]
 
 
-WHOLE = re.compile(r" (?!\()"), re.compile(r" (?=%)|(?<=to) ")
-"""Spaces at which numbers are not folded: before brackets they are, and if columns fit then, after others, too."""
+WHOLE = tuple(map(re.compile, (r" (?!\()", r" (?=%|to )|(?<=to) ", r" (?=%)|(?<=to) ")))
+"""Spaces at which numbers are not folded: before brackets they are, and if columns fit then, after commas, or in ranges
+too."""
 
 
 def _narrowed(

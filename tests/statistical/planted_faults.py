@@ -906,9 +906,6 @@ PLANTED = [
         "",
         0.01,
     ),
-    Planted("numbers", "shape 3 as exponential", of_gamma_shapes(1.0, 3.0), "scale", "", 3.0**-0.5, "as predicted"),
-    Planted("numbers", "shape 2.5 as 4", of_gamma_shapes(4.0, 2.5), "scale", "", 1.6**0.5, "too narrow"),
-    Planted("numbers", "shares with a + b = 9 as 4", of_beta_totals(4.0, 9.0), "scale", "", 0.5**0.5, "too wide"),
     Planted("numbers", "uniform, too wide", of_positive_part, "scale", "", None, "errors are 0.6"),
     Planted(
         "vectors",
@@ -1291,6 +1288,11 @@ PLANTED = [
         "times", "8 % have the event up to 1", of_times(early=0.08), "early", "up to ", None, "whatever is predicted"
     ),
     Planted("times", "three times the rate up to 1", with_early_rate, "hazard in time", "up to "),
+    Planted("times", "as the power 1.5 of those predicted", of_long_times(1.5), "slope", "", 1.5, "too even"),
+    Planted("times", "1.4 times as long", of_long_times(factor=1.4), "factor", "", 1.4, "as long"),
+    Planted("numbers", "shape 3 as exponential", of_gamma_shapes(1.0, 3.0), "scale", "", 3.0**-0.5, "as predicted"),
+    Planted("numbers", "shape 2.5 as 4", of_gamma_shapes(4.0, 2.5), "scale", "", 1.6**0.5, "too narrow"),
+    Planted("numbers", "shares with a + b = 9 as 4", of_beta_totals(4.0, 9.0), "scale", "", 0.5**0.5, "too wide"),
     Planted(
         "times", "1.3 times the rate, curves at 20 times", of_times(rate=lambda x: 1.3, n_times=20), "hazard", "", 1.3
     ),
@@ -1298,8 +1300,6 @@ PLANTED = [
         "times", "0.7 times the rate, curves at 8 times", of_times(rate=lambda x: 0.7, n_times=8), "hazard", "", 0.7
     ),
     Planted("times", "8 % up to 1, curves at 20 times", of_times(early=0.08, n_times=20), "early", "up to 2"),
-    Planted("times", "as the power 1.5 of those predicted", of_long_times(1.5), "slope", "", 1.5, "too even"),
-    Planted("times", "1.4 times as long", of_long_times(factor=1.4), "factor", "", 1.4, "as long"),
 ]
 
 
