@@ -85,7 +85,10 @@ def test_rows_that_only_count_have_no_labels():
         (lambda y: statistic_of(FRAME, y, features={"x": series(X)}), lambda: statistic_of(features={"x": X})),
         (lambda y: statistic_of(FRAME, y, weights=series(WEIGHTS)), lambda: statistic_of(weights=WEIGHTS)),
         (lambda y: clusters(series(np.arange(N) // 2), FRAME, y), lambda: clusters(np.arange(N) // 2)),
-        (lambda y: audited(FRAME, y, **{name: series(one) for name, one in TIMES.items()}), lambda: audited(**TIMES)),
+        (
+            lambda y: audited(FRAME, y, **{name: series(one) for name, one in TIMES.items()}),
+            lambda: audited(FRAME.reset_index(drop=True), NAMES, **TIMES),
+        ),
     ],
     ids=[
         *("groups", "groups in a mapping", "slices", "slices in a mapping", "features", "features in a mapping"),

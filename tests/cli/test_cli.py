@@ -618,7 +618,7 @@ class TestRecalibrate:
         return str(folder / "p.csv"), str(folder / "y.csv")
 
     @pytest.mark.every(5)
-    @pytest.mark.parametrize("method", recalibrate.METHODS)
+    @pytest.mark.parametrize("method", [one for one in recalibrate.METHODS if one != "shift"])
     def test_report_and_map(self, method, rows, capsys):
         folder, p, y = rows
         arguments = "--method", method, "--apply", str(folder / "p.csv"), "--output", str(folder / "better.csv")

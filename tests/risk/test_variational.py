@@ -37,7 +37,7 @@ def test_is_the_mean_of_the_variational_form(order):
     d = p - p**2
     terms = order * d ** (order - 1) * (p - y) - (order - 1) * d**order
     assert found.estimate == pytest.approx(terms.mean())
-    assert found.low == pytest.approx(terms.mean() - stats.norm.ppf(0.95) * terms.std(ddof=1) / np.sqrt(60))
+    assert found.low == pytest.approx(terms.mean() - stats.norm.ppf(0.95) * terms.std(ddof=1) * np.sqrt(2 / 60))
     assert found.high == np.inf
     assert [len(rows) for rows, _ in method.rows] == [45] * 4
     counts = {value: sum(value in rows for rows, _ in method.rows) for value in p}

@@ -3,6 +3,7 @@
 import sys
 from copy import copy
 from typing import Any, Self
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 
@@ -108,7 +109,10 @@ class Continuous(Univariate):
             at = numbers == number
             if at.any():
                 arguments = (one[at] for one in (*values, *parameters[: kind.numargs + 2]))
-                out[at] = getattr(kind, method)(*arguments)
+                with catch_warnings():
+                    # Searches for quantiles that stop early are next to them.
+                    filterwarnings("ignore", "Error in function boost", RuntimeWarning)
+                    out[at] = getattr(kind, method)(*arguments)
         return out
 
     @property
