@@ -1,6 +1,6 @@
 """The power that a result states for errors that just matter, beside the rate of whole tests that reject.
 
-``python -m tests.statistical.stated_power`` prints the table of ``docs/validity.md``; about a quarter of an hour.
+``python -m tests.statistical.stated_power`` prints the table of ``docs/validity.md``; about an hour.
 ``python -m tests.statistical.stated_power noise`` prints how much statements vary with the redraws; about five minutes.
 ``python -m tests.statistical.stated_power censored`` prints the table of censored times; about ten minutes.
 """
