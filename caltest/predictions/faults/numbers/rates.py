@@ -231,7 +231,7 @@ class Early(Fault["IntervalScores"]):
 
     def _gained(self, risks: Risks, sibling: int) -> FloatArray:
         """Log likelihood ratios (n,) of rows that were watched up to some part of the time."""
-        if (given := risks.uniform) is not None:
+        if (given := risks.given) is not None:
             return given.log_shares(float(self._cuts[sibling])) - given.log_likelihoods
         left = log_of(1.0 - self._levels(risks, sibling, risks.expected)) + risks.expected
         return np.where(risks.seen, -log_of(-np.expm1(-risks.at_cuts[sibling])), left)
@@ -247,10 +247,9 @@ class Early(Fault["IntervalScores"]):
         def mixed(hazards: FloatArray, levels: FloatArray) -> FloatArray:
             return hazard_of((1.0 - t) * -np.expm1(-hazards) + t * levels)
 
-        if (given := risks.uniform) is None:
+        if (given := risks.given) is None:
             return risks.after(lambda h: mixed(h, self._levels(risks, sibling, h)))
         end, cuts = float(given.at(self._cuts[sibling])), zip(risks.at_cuts, given.at(risks.cuts), strict=True)
-        assert given.spans is not None
         at_cuts = np.stack([mixed(h, np.full(h.size, min(cut / end, 1.0))) for h, cut in cuts])
         hazards = risks.start, np.where(risks.seen, risks.stop, 0.0)
         start, stop = (mixed(h, np.minimum(at / end, 1.0)) for h, at in zip(hazards, given.spans, strict=True))

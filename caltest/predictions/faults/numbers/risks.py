@@ -58,9 +58,13 @@ class Risks:
     def of(
         cls, law: Predictions, times: FloatArray, ends: tuple[FloatArray, FloatArray], weights: FloatArray
     ) -> "Risks | None":
-        """From predictions, times (n,), and the levels between which events are; None without any event."""
+        """From predictions, times (n,), and the levels between which events are; None without any event.
+
+        And None of members: those of a calibrated ensemble are exchangeable with the outcome, but the share of them
+        that is below some time is no probability of an event until then.
+        """
         seen = ends[1] < 1.0
-        if not seen.any():
+        if not seen.any() or (grid_of(law) is None and law.transforms(times, seen) is not None):
             return None
         start, stop = (hazard_of(end) for end in ends)
         middle, *cuts = ends_of_intervals(law, np.quantile(times[seen], (0.5, *CUTS), method="lower")).tolist()
@@ -149,11 +153,6 @@ class Risks:
         """Those between which events are."""
         return -np.expm1(-self.start), np.where(self.seen, -np.expm1(-self._last), 1.0)
 
-    @property
-    def uniform(self) -> "Given | None":
-        """What is given if it says how likely a time is, or an interval of them."""
-        return self.given if self.given is not None and self.given.spans is not None else None
-
     @cached_property
     def log_risk(self) -> FloatArray:
         """Logarithms of cumulative hazards at the middle, (n,)."""
@@ -188,11 +187,6 @@ class Given:
         return logs - self.log_likelihoods
 
     @cached_property
-    def is_known(self) -> bool:
-        """Whether predictions say how likely any time is, as curves and members do not."""
-        return self.law.take([0]).transforms(self.times[:1], self.seen[:1]) is None
-
-    @cached_property
     def clock(self) -> tuple[FloatArray, FloatArray] | None:
         """Ends of the intervals of curves, and what they count as; None of other laws, whose times count as they are.
 
@@ -217,10 +211,10 @@ class Given:
         return np.asarray(times if self.clock is None else np.interp(times, *self.clock), dtype=np.float64)
 
     @cached_property
-    def spans(self) -> tuple[FloatArray, FloatArray] | None:
-        """Times (n,), as they count, between which events of curves are, of other laws known ones; None of members."""
+    def spans(self) -> tuple[FloatArray, FloatArray]:
+        """Times (n,), as they count, between which events of curves are, of other laws known ones."""
         if self.clock is None:
-            return (self.times, self.times) if self.is_known else None
+            return self.times, self.times
         edges, ticks = self.clock
         interval, ticks = np.searchsorted(edges[1:], self.times, side="left"), np.append(ticks, np.inf)
         low, high = (np.where(self.seen, ticks[interval + j], self.at(self.times)) for j in (0, 1))
@@ -228,15 +222,14 @@ class Given:
 
     def log_shares(self, end: float) -> FloatArray:
         """Log likelihoods (n,) of times if these are uniform up to an end, where they are before it."""
-        assert self.spans is not None
         (low, high), last = self.spans, float(self.at(end))
-        log_widths = 0.0 if self.is_known else np.log(np.maximum(np.minimum(high - low, last), NEVER))
+        log_widths = 0.0 if self.clock is None else np.log(np.maximum(np.minimum(high - low, last), NEVER))
         return np.where(self.seen, log_widths - log(max(last, NEVER)), log_of(1.0 - low / max(last, NEVER)))
 
     @cached_property
     def log_times(self) -> tuple[FloatArray, FloatArray] | None:
         """Logarithms of predicted medians and the standard deviation of those of times, (n,); None for other laws."""
-        if not self.is_known:
+        if self.clock is not None:
             return None
         low, middle, high = (self.law.quantile(level) for level in ONE_DEVIATION)
         if not (low > 0.0).all() or not np.isfinite(high).all() or (high <= low).any():
@@ -272,12 +265,10 @@ def ends_of_intervals(law: Predictions, times: FloatArray) -> FloatArray:
 
 
 def levels_at(law: Predictions, time: float) -> FloatArray:
-    """Predicted probabilities (n,) of an event up to a time, of curves one of theirs."""
+    """Predicted probabilities (n,) of an event up to a time, or where the interval of levels ends that it is in."""
     times = np.full(len(law), time)
     found = law.transforms(times, np.ones(len(law), dtype=np.bool_))
-    if found is None:
-        return law.cdf(times)
-    return 0.5 * (found.low + found.high) if grid_of(law) is None else found.ends[1]
+    return law.cdf(times) if found is None else found.ends[1]
 
 
 def log_likelihoods_of(law: Predictions, times: FloatArray, seen: BoolArray) -> FloatArray:
