@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import json
 import re
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -78,14 +79,7 @@ NAMELESS = {
 
 @pytest.fixture(scope="module")
 def results():
-    made = {}
-
-    def of(name):
-        if name not in made:
-            made[name] = RESULTS[name]()
-        return made[name]
-
-    return of
+    return cache(lambda name: RESULTS[name]())
 
 
 def parts_of(value):

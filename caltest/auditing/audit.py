@@ -261,7 +261,7 @@ def _sections_of(
 
 def _with_sources(methods: Section, model: ModelAudit, places: Sequence[str]) -> Section:
     """With where calibration was rejected, and the sources of all sections."""
-    alone = "each section has a false alarm in 5 % of audits at most"
+    alone = "each section alone is tested at the 5 % level"
     told = f" Calibration was rejected {', and '.join(places)}; {alone}." if places else ""
     facts = {**methods.facts, "Sources": "; ".join(map(reference, model.citations))}
     return replace(methods, answer=methods.answer + told, facts=facts)

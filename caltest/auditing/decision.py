@@ -105,7 +105,7 @@ def _rejected_in(sections: Mapping[str, Section], rejects: bool, decision: str) 
 def _of_parts_alone(reason: str, places: Sequence[str], n_maps: int) -> str:
     """The reason where calibration is rejected in parts of the rows, but not in all of them together."""
     reason = (
-        f"calibration is rejected {', and '.join(places)}; each section has a false alarm in 5 % of audits at most. "
+        f"calibration is rejected {', and '.join(places)}; each section alone is tested at the 5 % level. "
         f"For all rows together {reason}"
     )
     return reason + (f". Recalibrating each of the {n_maps} groups by itself helps" if n_maps > 1 else "")

@@ -168,7 +168,7 @@ def test_a_class_that_is_rejected_is_named_where_the_default_test_rejects_nothin
     audit = ct.audit(p, y, n_resamples=99, rng=1)["model"]
     assert "Calibration is rejected in 1 of 4 classes" in audit.sections["pictures"].answer
     assert audit.reason.startswith(
-        "calibration is rejected in 1 of 4 classes (class 3); each section has a false alarm in 5 % of audits at most. "
+        "calibration is rejected in 1 of 4 classes (class 3); each section alone is tested at the 5 % level. "
         "For all rows together calibration is not rejected at the 5 % level"
     )
     wrong = ct.audit(np.roll(p.probabilities, 1, axis=1), y, n_resamples=99, rng=1)["model"]

@@ -5,6 +5,7 @@ import inspect
 import json
 import math
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -370,14 +371,7 @@ def kinds(cls=Stored):
 
 @pytest.fixture(scope="module")
 def results():
-    made = {}
-
-    def of(name):
-        if name not in made:
-            made[name] = RESULTS[name]()
-        return made[name]
-
-    return of
+    return cache(lambda name: RESULTS[name]())
 
 
 @pytest.mark.parametrize("name", RESULTS)
