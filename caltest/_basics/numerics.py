@@ -37,10 +37,12 @@ def resampling_pvalue(observed: float, draws: FloatArray) -> float:
     return (1 + int(np.count_nonzero(at_least_as_large(observed, draws)))) / (1 + draws.size)
 
 
-def resampling_pvalues(observed: FloatArray, draws: FloatArray) -> FloatArray:
-    """The same of many observed values (R,)."""
-    below = np.searchsorted(np.sort(draws), _least_tied(observed, draws))
-    return np.asarray((1 + draws.size - below) / (1 + draws.size))
+def resampling_pvalues(observed: FloatArray, draws: FloatArray, counts: FloatArray | None = None) -> FloatArray:
+    """The same of many observed values (R,), where each draw counts once, or as often as numbers (B,) say."""
+    order = np.argsort(draws)
+    above = np.arange(draws.size + 1.0) if counts is None else np.cumsum(np.append(0.0, counts[order[::-1]]))
+    below = np.searchsorted(draws[order], _least_tied(observed, draws))
+    return np.asarray((1.0 + above[draws.size - below]) / (1.0 + above[-1]))
 
 
 def step_down(statistics: FloatArray) -> FloatArray:

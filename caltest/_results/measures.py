@@ -89,8 +89,10 @@ class Detectable(Entry):
     deviation
         How outcomes are wrong, in words.
     pvalues
-        Of simulated data sets, (R,), in increasing order: R = 400, or 100 of vectors, many classes and many rows
-        where that tells the power at both the 1 and the 5 % level.
+        Of simulated data sets, (R,).
+    weights
+        The probability that each stands for among wrong data sets, (R,). For classes redraws count, too, by how likely
+        they are if outcomes are wrong (``docs/validity.md``, "Power that results state").
 
     Examples
     --------
@@ -103,21 +105,23 @@ class Detectable(Entry):
 
     deviation: str
     pvalues: FloatArray
+    weights: FloatArray
 
     def __repr__(self) -> str:
         return f"<{self.deviation}: found in {100 * self.power():.0f} % of such data sets at the 5 % level>"
 
     def power(self, alpha: float = 0.05) -> float:
-        """The probability that the test rejects them at a level, by 400 simulated sets against the redraws at hand.
+        """The probability that the test rejects them at a level.
 
-        With 999 redraws the standard deviation is 3 points, and 11 of 12 statements are within 5 points of the rate of
-        whole tests. With 199 it is twice as large, and the statement up to 3 points too low.
+        It is simulated: TODO.
         """
-        return float(np.searchsorted(self.pvalues, alpha, side="right")) / self.pvalues.size
+        return min(1.0, float(self.weights[self.pvalues <= alpha].sum()))
 
     def level(self, power: float = 0.8) -> float:
         """The smallest level at which the test rejects them with a probability."""
-        return float(self.pvalues[ceil(power * self.pvalues.size) - 1])
+        order = np.argsort(self.pvalues)
+        enough = np.searchsorted(np.cumsum(self.weights[order]), power * (1.0 - 1e-12))
+        return float(self.pvalues[order][min(int(enough), order.size - 1)])
 
 
 class Gap(NamedTuple):

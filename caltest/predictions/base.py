@@ -18,7 +18,7 @@ from caltest._validation import levels
 from caltest._validation.notes import once
 from caltest.kernels import ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
-from caltest.predictions.claims import FAR_OFF, Checks, Claim, of_half
+from caltest.predictions.claims import FAR_OFF, Checks, Claim, Wrong, of_half
 from caltest.predictions.inputs.labelled import Labelled, indices_of
 from caltest.predictions.numbers.claims import of_numbers, of_outliers, shifted
 from caltest.predictions.outcomes import Outcomes, Traces
@@ -637,7 +637,7 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
 
         return of_half(self.moments()[int(found[1] == "variance")], found[2], f"{found[1]}s", of_rows), 8
 
-    def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
+    def slightly_wrong(self, rng: Any, size: int) -> Wrong | None:
         """Outcomes (size, n) if the predictions are wrong by what just matters, and how, in words."""
         return shifted(self, rng, size) if self.law is self and self.has_normal_scores else None
 

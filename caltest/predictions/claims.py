@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import scipy
@@ -38,6 +38,16 @@ UPPER = 0.975
 
 SMALLEST = 1e-150
 """The least error or standard deviation whose square is a number; one of smaller ones has no root mean square."""
+
+
+class Wrong(NamedTuple):
+    """Outcomes (B, n) that are wrong by what just matters, and how, in words."""
+
+    deviation: str
+    targets: Array
+    tilt: float | None = None
+    """By how much the excess log loss raises the log ratio of the probabilities of such and of right outcomes, where
+    that is a function of it."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from caltest._validation import finite_array, increasing_numbers, real_array, re
 from caltest._validation.column_names import levels_named, names_of_columns
 from caltest.kernels import LaplacianKernel, Metric
 from caltest.predictions.base import Parameter, Predictions, require_family
-from caltest.predictions.claims import Checks, Claim, by_spread
+from caltest.predictions.claims import Checks, Claim, Wrong, by_spread
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults import Faults
 from caltest.predictions.numbers.claims import DEVIATION, SHIFTED
@@ -197,10 +197,10 @@ class QuantileForecast(FinitePredictions):
                 claims.append(claim(f"up to the {100 * level:.3g} % quantile", level, targets <= i))
         return claims, []
 
-    def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array]:
+    def slightly_wrong(self, rng: Any, size: int) -> Wrong:
         """The intervals of normal outcomes that are moved."""
         z = generator_of(rng).normal(DEVIATION, 1.0, (size, len(self)))
-        return SHIFTED, np.searchsorted(scipy.special.ndtri(self.levels), z, side="left")
+        return Wrong(SHIFTED, np.searchsorted(scipy.special.ndtri(self.levels), z, side="left"))
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         other = require_family(other, QuantileForecast, name)

@@ -93,6 +93,9 @@ def test_draws_that_are_as_large_up_to_rounding_count():
     draws = np.array([1.0, 2.0 * (1.0 - 1e-12), 2.0, 2.0 * (1.0 - 1e-8), 3.0])
     assert numerics.resampling_pvalue(2.0, draws) == 4 / 6
     assert numerics.resampling_pvalues(np.array([2.0, 3.5, -9.0]), draws).tolist() == [4 / 6, 1 / 6, 1.0]
+    counts, several = np.array([2.0, 1.0, 3.0, 1.0, 2.0]), np.repeat(draws, [2, 1, 3, 1, 2])
+    among = numerics.resampling_pvalues(np.array([2.0, 3.5, -9.0]), draws, counts)
+    assert among.tolist() == numerics.resampling_pvalues(np.array([2.0, 3.5, -9.0]), several).tolist()
     assert numerics.resampling_pvalue(0.0, np.array([-1e-12, 2.0])) == 1.0
 
 

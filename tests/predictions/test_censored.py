@@ -353,10 +353,10 @@ def test_wrong_levels_are_uniform_at_the_predicted_rate_and_censored_as_those_se
     laws, times = exponential(400, 1.5, grid)
     residuals, _ = censored_pit_values(laws, times, rng=1)
     monkeypatch.setattr("caltest.predictions.reductions.residuals.RATE", 1.0)
-    _, u = residuals.slightly_wrong(2, 50)
+    u = residuals.slightly_wrong(2, 50).targets
     assert stats.kstest(u.ravel(), "uniform").pvalue > 0.01
     monkeypatch.setattr("caltest.predictions.reductions.residuals.RATE", 0.5)
-    _, u = residuals.slightly_wrong(2, 50)
+    u = residuals.slightly_wrong(2, 50).targets
     # All of them would be 1/3 on average, if none were censored.
     assert 0.5 < u.mean() < 0.62
     assert ct.pit_values(ct.Gamma(np.ones(9), 1.0), np.ones(9))[0].slightly_wrong(1, 2) is None

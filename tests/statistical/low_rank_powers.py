@@ -13,6 +13,7 @@ import numpy as np
 from scipy import stats
 
 import caltest as ct
+from caltest._basics.numerics import resampling_pvalues
 from caltest.estimators.combined import components
 from caltest.estimators.combined.omnibus import Omnibus
 
@@ -141,7 +142,7 @@ def resolved(predictions, rank):
 def pvalues(estimator, predictions, null, wrong):
     """Of many outcomes against the same redraws."""
     known, found = (estimator.values(predictions, targets) for targets in (null, wrong))
-    return estimator.pvalues_of(found, known, 0)
+    return resampling_pvalues(*estimator.compared(found, known, 0))
 
 
 def redraws(predictions, key, number=NULL):

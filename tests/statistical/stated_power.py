@@ -11,7 +11,9 @@ import numpy as np
 
 import caltest as ct
 from caltest._basics.asked import pvalues_only
-from caltest.estimators.combined.detectable import FIRST, THEN
+from caltest._basics.numerics import resampling_pvalue
+from caltest.estimators.combined.detectable import detectable
+from caltest.predictions import Sample
 
 SETS, STATED, SIZES = 400, 3, (100, 400, 1600)
 LAWS = {
@@ -34,7 +36,7 @@ def stated(law):
 
 def simulated(law, sets=SETS):
     """The rate of whole tests with p-values of at most 0.05 for outcomes of the same error."""
-    _, wrong = law.slightly_wrong(12345, sets)
+    wrong = law.slightly_wrong(12345, sets).targets
     with pvalues_only():
         return np.mean([ct.OmnibusTest()(law, y, rng=i).pvalue <= 0.05 for i, y in enumerate(wrong)])
 
@@ -49,21 +51,22 @@ def noise():
         noise_of(name, n)
 
 
-def noise_of(name, n, redraws=3000, statements=40, more_sets=4):
-    """Statements, each from some of many redraws and data sets, and whole tests, each with redraws of its own."""
+def noise_of(name, n, redraws=20_000, statements=40):
+    """Statements, each from redraws and data sets of its own, and whole tests, each with some of many redraws."""
     law, rng = LAWS[name](np.random.default_rng(7), n), np.random.default_rng(0)
     omnibus = ct.OmnibusTest().estimator.resolve(law, 1)
     null = omnibus.values(law, law.redraw(np.random.default_rng(5), redraws))
-    wrong = omnibus.values(law, law.slightly_wrong(12345, more_sets * SETS)[1])
+    wrong = omnibus.values(law, law.slightly_wrong(12345, 1600).targets)
     for number in (199, 999):
-
-        def some(values, size):
-            return np.ascontiguousarray(values[:, rng.choice(values.shape[1], size, replace=False)])
-
-        whole = [omnibus.combined(np.column_stack([one, some(null, number)])) for one in wrong.T]
-        rate = np.mean([1 + np.sum(one[1:] >= one[0]) <= 0.05 * (1 + number) for one in whole])
-        drawn = [(some(wrong, FIRST + THEN), some(null, number + 1)) for _ in range(statements)]
-        powers = np.array([np.mean(omnibus.pvalues_of(*one, 1) <= 0.05) for one in drawn])
+        whole = []
+        for one in wrong.T:
+            some = null[:, rng.choice(redraws, number, replace=False)]
+            statistics = omnibus.combined(np.column_stack([one, some]))
+            whole.append(resampling_pvalue(statistics[0], statistics[1:]) <= 0.05)
+        rate = np.mean(whole)
+        drawn = (law.redraw(np.random.default_rng([6, i]), number + 1) for i in range(statements))
+        found = [detectable(omnibus, Sample(law, one[0]), omnibus.values(law, one), rng) for one in drawn]
+        powers = np.array([one.power(0.05) for one in found])
         numbers = f"{100 * powers.mean():.1f} | {100 * powers.std(ddof=1):.1f} | {100 * rate:.1f}"
         inside = f"{np.sum(np.abs(powers - rate) <= 0.05)} of {statements}"
         print(f"| {name} | {n} | {number} | {numbers} | {inside} |", flush=True)

@@ -1,17 +1,22 @@
 """What the omnibus test could have found: its power against outcomes that are slightly wrong."""
 
+from collections.abc import Sequence
+
 import numpy as np
+import scipy
 
 from caltest._basics.asked import is_power_read
-from caltest._basics.numerics import FloatArray
+from caltest._basics.jobs import streams
+from caltest._basics.numerics import FloatArray, resampling_pvalues
 from caltest._results.measures import Detectable
 from caltest.estimators.combined.findings import LEVEL
 from caltest.estimators.combined.omnibus import Omnibus
 from caltest.predictions import Sample
 
-MOST, FIRST, THEN = 20_000, 100, 300
-"""Predictions up to which the power is simulated, and data sets, of which the first are enough where it is clear: of
-vectors, of many classes, of laws with slow quantiles and of many observations."""
+MOST, FIRST, THEN, MORE = 20_000, 100, 300, 1000
+"""Predictions up to which the power is simulated; data sets, of which the first are enough where it is clear: of
+vectors, of many classes, of laws with slow quantiles and of many observations; and what numbers have beside them: so
+many more redraws, and as many more data sets as they have already."""
 
 MANY = 2000
 """Observations from which on it is often clear, and redraws take most of the time."""
@@ -29,18 +34,46 @@ def detectable(estimator: Omnibus, sample: Sample, values: FloatArray, rng: np.r
         return None
     if estimator.weights is not None or estimator.draws_by_row or len(sample) > MOST or values.shape[1] < 3:
         return None
-    rng, found = rng.spawn(1)[0], Detectable("", np.empty(0))
+    rng, predictions = rng.spawn(1)[0], sample.predictions
     # A second pass is worth its time where redraws take most of it.
-    law = sample.predictions.law
+    law = predictions.law
     inverts_slowly = law.finite is None and law.is_continuous and not law.inverts_quickly
     is_slow = len(sample) >= MANY or estimator.has_many_classes or sample.targets.ndim > 1 or inverts_slowly
-    for size in (FIRST, THEN) if is_slow else (FIRST + THEN,):
-        wrong = sample.predictions.slightly_wrong(rng, size)
+    sizes = [FIRST, THEN] if is_slow else [FIRST + THEN]
+    if law.finite is None and not is_slow:
+        sizes = [2 * sizes[0]]
+        more = predictions.with_redraws(None, streams(rng, MORE))
+        values = np.concatenate([values, estimator.values(predictions, more)], axis=1)
+    found, known = np.empty((len(values), 0)), None
+    for size in sizes:
+        wrong = predictions.slightly_wrong(rng, size)
         if wrong is None:
             return None
-        words, targets = wrong
-        pvalues = estimator.pvalues_of(estimator.values(sample.predictions, targets), values, 1)
-        found = Detectable(words, np.sort(np.append(found.pvalues, pvalues)))
-        if found.power(LOWEST) >= CLEAR or found.power(LEVEL) <= 1.0 - CLEAR:
+        found = np.concatenate([found, estimator.values(predictions, wrong.targets)], axis=1)
+        statistics, null = estimator.compared(found, values, 1)
+        if wrong.tilt is None:
+            weights = np.full(statistics.size, 1.0 / statistics.size)
+            known = Detectable(wrong.deviation, resampling_pvalues(statistics, null), weights)
+        else:
+            row = estimator.row_of("log loss")
+            ratios = [wrong.tilt * some for some in (found[row], values[row, 1:])]
+            known = Detectable(wrong.deviation, *pooled((statistics, null), ratios))
+        if known.power(LOWEST) >= CLEAR or known.power(LEVEL) <= 1.0 - CLEAR:
             break
-    return found
+    return known
+
+
+def pooled(statistics: Sequence[FloatArray], ratios: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """P-values (M + B,) of M wrong data sets and B redraws, and probabilities that each stands for among wrong ones.
+
+    With log ratios x of wrong and right outcomes up to a constant, a data set comes from the wrong ones with the
+    probability ``q = 1 / (1 + exp(c - x))``, where the constant c makes the sum of all q equal to M. It stands for the
+    share q / M of wrong data sets, and for ``(1 - q) / B`` of right ones: both laws are known from all M + B, which
+    halves the variance of the power. Source: Shirts and Chodera 2008, for two states.
+    """
+    m, b = (len(one) for one in ratios)
+    x, both = np.concatenate(ratios), np.concatenate(statistics)
+    far = 2.0 * float(np.ptp(x)) + 2.0 * np.log(m + b)
+    c = scipy.optimize.brentq(lambda c: float(scipy.special.expit(x - c).sum()) - m, x.min() - far, x.max() + far)
+    q = scipy.special.expit(x - c)
+    return resampling_pvalues(both, both, 1.0 - q), q / m

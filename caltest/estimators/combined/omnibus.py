@@ -6,15 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._basics.arrays import read_only
-from caltest._basics.numerics import (
-    Array,
-    ArrayLike,
-    FloatArray,
-    IntArray,
-    effective_number,
-    ranges,
-    resampling_pvalues,
-)
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, effective_number, ranges
 from caltest._basics.threads import n_threads, threaded
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, observation_weights, same_length
@@ -388,12 +380,17 @@ class Omnibus(JointEstimator):
         assert self._latest is not None
         return self._latest[1]
 
-    def pvalues_of(self, values: FloatArray, known: FloatArray, first: int) -> FloatArray:
-        """P-values (R,) of numbers (J, R) of other outcomes, against columns of known ones (J, B) from the first."""
+    def compared(self, values: FloatArray, known: FloatArray, first: int) -> tuple[FloatArray, FloatArray]:
+        """Statistics of numbers (J, R) of other outcomes, and of redraws, those of known ones (J, B) from the first."""
         tails = self._tails(known)
         columns, null = self.columns(values, known[:, first:]), stacked([one for one, _ in tails])[:, first:]
         found = list(zip(columns, tail_exponents(stacked(columns), null), strict=True))
-        return resampling_pvalues(sum_of_reciprocals(found), sum_of_reciprocals(tails)[first:])
+        return sum_of_reciprocals(found), sum_of_reciprocals(tails)[first:]
+
+    def row_of(self, name: str) -> int:
+        """Where the numbers of a component begin."""
+        names = [one.name for one in self._components]
+        return sum(one.n_values for one in self._components[: names.index(name)])
 
     def columns(self, values: FloatArray, null: FloatArray | None = None) -> list[Column]:
         """Those of all components from their numbers, with weights of sum 1; see ``standardised`` for ``null``."""

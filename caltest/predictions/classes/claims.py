@@ -7,7 +7,7 @@ import scipy
 
 from caltest._basics.numerics import Array, generator_of, ranges
 from caltest._results.measures import amount
-from caltest.predictions.claims import POINTS, Checks, Claim, Score, margin_of_event
+from caltest.predictions.claims import POINTS, Checks, Claim, Score, Wrong, margin_of_event
 
 if TYPE_CHECKING:
     from caltest.predictions.classes.finite import FinitePredictions
@@ -68,8 +68,11 @@ def of_named_classes(law: "FinitePredictions", place: str, targets: Array) -> li
     return [Claim(name, p, occurred, p, event=name).rare for name, p, occurred in named]
 
 
-def overconfident(law: "FinitePredictions", rng: Any, size: int) -> tuple[str, Array] | None:
-    """Labels at the temperature above 1 that moves the most probable class, or class 1, by what just matters."""
+def overconfident(law: "FinitePredictions", rng: Any, size: int) -> Wrong | None:
+    """Labels at the temperature T > 1 that moves the most probable class, or class 1, by what just matters.
+
+    Their log ratio ``sum_i log(q_i / p_i)`` is ``(1 / T - 1) sum_i log p_i`` and a constant.
+    """
     some, margin = law.evenly_spaced(min(ROWS, max(FEWEST_ROWS, LOOKED_AT // law.n_classes))), margin_of(law)
     p = some.probabilities.max(axis=-1)
     with np.errstate(divide="ignore"):
@@ -86,4 +89,4 @@ def overconfident(law: "FinitePredictions", rng: Any, size: int) -> tuple[str, A
     generator, labels = generator_of(rng), np.empty((size, len(law)), law.label_type)
     for part in ranges(len(law), PROBABILITIES // law.n_classes):
         labels[:, part] = law.take(part).at_temperature(temperature).redraw(generator, size)
-    return words, labels
+    return Wrong(words, labels, len(law) * (1.0 - 1.0 / temperature))

@@ -17,7 +17,7 @@ from caltest._validation.labels import in_order_of_columns
 from caltest.kernels import TargetKernel
 from caltest.kernels.matrix import squared_diameter
 from caltest.predictions.base import Drawer, Predictions, Uniforms, median_standard_deviation, weighted_sum
-from caltest.predictions.claims import Checks, Claim
+from caltest.predictions.claims import Checks, Claim, Wrong
 from caltest.predictions.classes.claims import of_classes as claims_of_classes, of_named_classes, overconfident
 from caltest.predictions.inputs.labelled import require_same_classes
 from caltest.predictions.outcomes import Outcomes, Traces, looked_up, outcome_traces
@@ -179,7 +179,7 @@ class FinitePredictions(Predictions):
     def claims_at(self, kind: str, place: str, targets: Array) -> tuple[list[Claim], int]:
         return of_named_classes(self, place, targets), self.n_classes
 
-    def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
+    def slightly_wrong(self, rng: Any, size: int) -> Wrong | None:
         return overconfident(self, rng, size)
 
     def squared_diameter(self, kernel: TargetKernel) -> float:

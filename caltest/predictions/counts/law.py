@@ -19,7 +19,7 @@ from caltest._validation import same_length, whole_counts
 from caltest.kernels import Euclidean, SquaredEuclidean, TargetKernel
 from caltest.predictions.alternatives import Alternatives, CountAlternatives
 from caltest.predictions.base import Drawer, Predictions, Uniforms
-from caltest.predictions.claims import Checks
+from caltest.predictions.claims import Checks, Wrong
 from caltest.predictions.counts.expectations import CountTable, means_of_counts, means_of_range, without_tiny
 from caltest.predictions.numbers.claims import of_numbers, shifted
 from caltest.predictions.outcomes import Outcomes, Traces, looked_up, outcome_traces
@@ -169,11 +169,11 @@ class CountPredictions(Predictions):
     def claims(self, targets: Array) -> Checks:
         return of_numbers(self, targets)
 
-    def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
+    def slightly_wrong(self, rng: Any, size: int) -> Wrong | None:
         if not self.moments()[0].any():
             return None
-        words, targets = shifted(self, rng, size)
-        return words, targets.astype(np.int64)
+        wrong = shifted(self, rng, size)
+        return wrong._replace(targets=wrong.targets.astype(np.int64))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
         """By cumulative probabilities where many levels share them, else by bisection of the distribution function."""

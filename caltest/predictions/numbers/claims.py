@@ -5,7 +5,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, evenly_spaced, generator_of
-from caltest.predictions.claims import LEVELS, SHIFT, WIDEST, Checks, Claim, CountClaim, Score, by_spread, of_moments
+from caltest.predictions.claims import (
+    LEVELS,
+    SHIFT,
+    WIDEST,
+    Checks,
+    Claim,
+    CountClaim,
+    Score,
+    Wrong,
+    by_spread,
+    of_moments,
+)
 from caltest.predictions.reductions.standard_scores import own_units
 
 if TYPE_CHECKING:
@@ -68,16 +79,17 @@ def of_outliers(law: "Predictions", targets: Array) -> list[Claim]:
     return [_inside(law, WIDEST, u, below, order).rare]
 
 
-def shifted(law: "Predictions", rng: Any, size: int) -> tuple[str, Array]:
+def shifted(law: "Predictions", rng: Any, size: int) -> Wrong:
     """Outcomes of numbers or vectors that are too high, on the scale of normal scores where outcomes have an end.
 
     Of rare counts a tenth of the standard deviation would be a large share of the mean: these are too many.
     """
     if (units := own_units(law)) is not None:
-        return SHIFTED, law.redraw(rng, size) + DEVIATION * units[1]
+        return Wrong(SHIFTED, law.redraw(rng, size) + DEVIATION * units[1])
     mean = law.moments()[0] if not law.is_continuous else np.empty(len(law))
     if law.discrete and CountClaim.margin * mean.sum() < DEVIATION * np.sqrt(law.moments()[1]).sum():
         generator = generator_of(rng)
-        return TOO_MANY, law.redraw(generator, size) + generator.poisson(CountClaim.margin * mean, (size, len(law)))
+        more = generator.poisson(CountClaim.margin * mean, (size, len(law)))
+        return Wrong(TOO_MANY, law.redraw(generator, size) + more)
     scores = generator_of(rng).normal(DEVIATION, 1.0, (size, *mean.shape))
-    return SHIFTED, law.of_standard_scores(scores)
+    return Wrong(SHIFTED, law.of_standard_scores(scores))

@@ -12,7 +12,7 @@ from caltest._validation import real_targets, refuse_rows
 from caltest.kernels import GaussianKernel, Metric, ProductKernel, TargetKernel
 from caltest.kernels.base import Exponential
 from caltest.predictions.base import Drawer, Predictions, require_family
-from caltest.predictions.claims import TINY, Checks, Claim, HazardClaim
+from caltest.predictions.claims import TINY, Checks, Claim, HazardClaim, Wrong
 from caltest.predictions.inputs.convert import as_sample
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class StandardUniform(Predictions):
             risks = Risks.of(predictions, self.times, self.ends, w)
         return faults_in_intervals(self, targets, self.ends, w, risks)
 
-    def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
+    def slightly_wrong(self, rng: Any, size: int) -> Wrong | None:
         """Levels of events at a rate that just matters, censored as these are; None without ends.
 
         Rows with an event get the limit of a later row, which makes limits those of Kaplan and Meier. Where levels are
@@ -105,7 +105,7 @@ class StandardUniform(Predictions):
         if (width := float((high - low)[~is_censored].mean()) if not is_censored.all() else 0.0) > 0.0:
             start = np.floor(u / width) * width
             u = start + (np.minimum(start + width, 1.0) - start) * generator.random(u.shape)
-        return f"events at {RATE:g} times the predicted rate", u
+        return Wrong(f"events at {RATE:g} times the predicted rate", u)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         values = real_targets(targets, len(self), name)
@@ -315,7 +315,7 @@ class Residuals(Predictions):
         first, *others = (GaussianKernel(bandwidth=width * scale) for width in (0.5, 1.0, 2.0))
         return ProductKernel(self.predictions.default_kernel().prediction_kernel, sum(others, start=first))
 
-    def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
+    def slightly_wrong(self, rng: Any, size: int) -> Wrong | None:
         return self.law.slightly_wrong(rng, size)
 
     def claims(self, targets: Array) -> Checks:

@@ -140,7 +140,7 @@ def test_sums_of_counts_have_intervals_that_hold_whatever_their_scatter():
 
 def test_power_of_rare_counts_is_that_of_a_tenth_more_of_them():
     mean = np.full(500, 0.05)
-    words, drawn = ct.Poisson(mean).slightly_wrong(np.random.default_rng(1), 400)
+    words, drawn, _ = ct.Poisson(mean).slightly_wrong(np.random.default_rng(1), 400)
     assert words == "counts 10 % larger than predicted"
     assert drawn.mean() == pytest.approx(0.055, abs=4.0 * np.sqrt(0.055 / drawn.size))
     assert (
@@ -579,7 +579,7 @@ def test_power_is_that_of_simulated_tests():
         for one in (ct.calibration_test(law, law.sample(seed), n_resamples=99, rng=seed) for seed in range(9))
         if one.detectable is not None
     )
-    _, wrong = law.slightly_wrong(2, 60)
+    wrong = law.slightly_wrong(2, 60).targets
     test = ct.OmnibusTest(n_resamples=39)
     with pvalues_only():
         rejected = [test(law, y, rng=i).pvalue <= 0.05 for i, y in enumerate(wrong)]

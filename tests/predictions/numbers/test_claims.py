@@ -8,7 +8,7 @@ import caltest as ct
 def test_outcomes_that_are_slightly_too_high_are_so_in_predicted_standard_deviations():
     """Not in those of normal scores, of which a law with two humps makes another number."""
     law = ct.Mixture([ct.Normal(np.full(50, -3.0), 0.5), ct.Normal(np.full(50, 3.0), 0.5)], [0.5, 0.5])
-    words, targets = law.slightly_wrong(1, 2000)
+    words, targets, _ = law.slightly_wrong(1, 2000)
     assert words == "outcomes 0.1 predicted standard deviations too high"
     assert targets.mean() == pytest.approx(0.1 * np.sqrt(9.25), abs=4.0 * np.sqrt(9.25 / targets.size))
 
