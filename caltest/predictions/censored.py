@@ -223,8 +223,9 @@ def _coarse(laws: SurvivalCurve, targets: Censored) -> tuple[str, ...]:
     if laws.bend(np.asarray(targets.time), np.asarray(targets.event)) * sqrt(len(targets)) <= BENT:
         return ()
     return (
-        "curves have so few times that it matters what they are where rows are censored between them: straight lines "
-        "are tested too, and can be rejected where the curves are right at their times; give curves at more times",
+        "curves have so few times that it matters what they are where rows are censored between them, and right ones "
+        "that bend there can be rejected: are they straight lines there, or can you give them at more times (or risks "
+        "at one time to one_calibration)?",
     )
 
 
@@ -241,7 +242,8 @@ def _fine(laws: SurvivalCurve, targets: Censored) -> tuple[str, ...]:
         return ()
     return (
         f"times of events are in steps of {step:.6g}, as if rounded, and curves have times between these, at which no "
-        'event can be then: calibrated curves are rejected; give them at the ends of the steps, with between="steps"',
+        "event can be then, so that right curves are rejected: were times rounded, and can you give curves at the ends "
+        'of the steps, with between="steps"?',
     )
 
 
