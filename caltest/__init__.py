@@ -12,7 +12,7 @@ Z_X, drawn from P_X                   ``Predictions.sample``        ``caltest.pr
 k_P, k_Y, k = k_P x k_Y               ``ProductKernel``             ``caltest.kernels.product``
 sum_i k_i A_i: matrix-valued kernel   ``MatrixKernel``              ``caltest.kernels.matrix``
 E k(Z, y), E k(Z, Z')                 ``expected_kernel``           ``caltest.predictions.base``
-B_{p;q}: bound of h                   ``h_bound``                   ``caltest.hstatistics.bound``
+B_{p;q}: bound of h                   ``h_bound``                   ``caltest.hstatistics.tiles``
 W_2: 2-Wasserstein distance           ``Wasserstein``               ``caltest.kernels.metrics.vector_metrics``
 MW_2: the same of mixtures            ``MixtureWasserstein``        ``caltest.kernels.metrics.discrepancies``
 nu, lambda: bandwidth                 ``bandwidth``                 ``caltest.kernels.radial``

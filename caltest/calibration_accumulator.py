@@ -10,8 +10,8 @@ import numpy as np
 from caltest._basics.calls import OwnErrstate
 from caltest._basics.numerics import ArrayLike, IntArray, seed_from, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult, with_other_rows
+from caltest._results.report import once
 from caltest._validation import whole_number
-from caltest._validation.notes import once
 from caltest.estimators import Estimator
 from caltest.estimators.combined.omnibus import Omnibus
 from caltest.estimators.combined.sums.parts import ROWS_OF_A_PART

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.arrays import Table, are_chunks, order_of
-from caltest._basics.asked import without_findings
-from caltest._basics.calls import own_errstate
+from caltest._basics.calls import own_errstate, without_findings
 from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
@@ -18,9 +17,9 @@ from caltest._validation.groups import label_columns, rows_of
 from caltest.estimators import SKCE, Estimator, WeightedSKCE
 from caltest.estimators.combined.components import are_linear
 from caltest.estimators.combined.features import Feature, features_of
+from caltest.estimators.combined.findings import told
 from caltest.estimators.combined.omnibus import THINNED
 from caltest.estimators.combined.sums.many_classes import are_read_in_blocks
-from caltest.estimators.combined.told import told
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.estimators.kernel_errors.kernel_estimator import FAMILY_KERNEL, default_kernel
 from caltest.hstatistics.redraws.within_clusters import Clusters

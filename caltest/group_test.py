@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caltest._basics.arrays import order_of
-from caltest._basics.asked import are_pvalues_enough, without_power
-from caltest._basics.calls import own_errstate
+from caltest._basics.calls import are_pvalues_enough, own_errstate, without_power
 from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, resampling_pvalue, seed_of, step_down
 from caltest._basics.threads import progress_bars, tracked
 from caltest._results.calibration_test_result import CalibrationTestResult, PValueKind

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.arrays import Table, are_chunks
-from caltest._basics.asked import are_pvalues_enough, without_power
+from caltest._basics.calls import are_pvalues_enough, without_power
 from caltest._basics.chunks import accumulate, evenly_spaced_rows
 from caltest._basics.numerics import ArrayLike, check_finite, seed_of
 from caltest._basics.threads import one_blas_thread, progress_bars

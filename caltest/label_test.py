@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from caltest._basics.asked import are_pvalues_enough
+from caltest._basics.calls import are_pvalues_enough
 from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, resampling_pvalue, seed_of, step_down
 from caltest._basics.threads import progress_bars, tracked
 from caltest._results.calibration_test_result import PValueKind

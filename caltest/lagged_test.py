@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.arrays import last_time
-from caltest._basics.asked import without_power
+from caltest._basics.calls import without_power
 from caltest._basics.numerics import IntArray, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest.hypothesis_test import CalibrationTest

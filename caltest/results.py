@@ -13,7 +13,7 @@ at the level of the call is ``interval``, a ``ConfidenceInterval``; one at any l
 names such as these are not listed again where they are what they say.
 """
 
-from caltest._basics import names as _names
+from caltest._basics import offered as _offered
 from caltest._results.calibration_test_result import (
     CalibrationTestResult as CalibrationTestResult,
     ComponentResult as ComponentResult,
@@ -71,4 +71,4 @@ from caltest.studies.power import PowerResult as PowerResult
 from caltest.studies.power_curve import PowerCurve as PowerCurve
 from caltest.studies.sample_size import SampleSize as SampleSize
 
-__all__ = _names.offered(globals())
+__all__ = _offered(globals())

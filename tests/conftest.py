@@ -13,7 +13,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 import numpy as np
 import pytest
 
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -8,7 +8,7 @@ from public import classes_of
 from scipy import stats
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 from caltest.predictions import Sample
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.inputs.convert import as_sample

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 from caltest.fields import d_calibration, weather
 from caltest.fields._survival.bins import _limits
 

@@ -11,8 +11,8 @@ from scipy.stats import binom
 
 import caltest as ct
 from caltest._basics import numerics
-from caltest._basics.jobs import streams
 from caltest._basics.numerics import seed_from
+from caltest._basics.threads import streams
 from caltest.estimators.combined.sums import parts
 from caltest.estimators.combined.sums.cells import FewClasses
 

@@ -43,9 +43,9 @@ import caltest as ct
 from caltest._basics.numerics import upper_tiles
 from caltest._basics.threads import n_threads
 from caltest.hstatistics import pair_tiles as hplaces, tiles as htiles
-from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.redraws import of_all_families as hredraws, of_labels as hlabels
 from caltest.hstatistics.sums import pairs as hpairs
+from caltest.hstatistics.tiles import h_bound
 from caltest.kernels import Metric, PredictionKernel, TargetKernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.numbers.univariate import Univariate

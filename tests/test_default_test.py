@@ -6,7 +6,7 @@ from printed import unfolded
 
 import caltest as ct
 from caltest._laws import clopper_pearson
-from caltest.estimators.combined import told
+from caltest.estimators.combined import findings
 
 TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
 
@@ -133,7 +133,7 @@ def test_with_a_lag_what_is_claimed_and_observed_is_that_of_all_rows():
 
 def test_with_a_lag_faults_are_looked_for_among_all_rows_only(monkeypatch):
     looked_at = []
-    monkeypatch.setattr(told, "measures_of", lambda sample, *_: looked_at.append(len(sample)) or ())
+    monkeypatch.setattr(findings, "measures_of", lambda sample, *_: looked_at.append(len(sample)) or ())
     p, y = overlapping(60, 3)
     ct.calibration_test(p, y, lag=3, n_resamples=9, rng=1)
     assert looked_at == [60]

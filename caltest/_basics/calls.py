@@ -1,9 +1,10 @@
-"""What all calls of users share: the state of floating-point errors, and the error for an argument they do not take."""
+"""What all calls of users share: floating-point errors, wrong arguments, and how much of their results is read."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
 from inspect import Parameter, isclass, isfunction, signature
 from typing import Any, Self, TypeVar, cast
@@ -168,3 +169,44 @@ def _takers(argument: str, result: Any) -> list[str]:
 
 def _takes(call: Callable[..., Any], argument: str) -> bool:
     return argument in signature(call).parameters
+
+
+PVALUES, COMPONENTS, FINDINGS, ALL = range(4)
+"""What is read of results: p-values; those of components, too; what is wrong and how much; and what tests could have
+found. Most of the time of a test goes into what is not its p-value; none of it takes random numbers from this."""
+
+_read: ContextVar[int] = ContextVar("caltest_read", default=ALL)
+
+
+@contextmanager
+def _at_most(level: int) -> Iterator[None]:
+    token = _read.set(min(level, _read.get()))
+    try:
+        yield
+    finally:
+        _read.reset(token)
+
+
+pvalues_only = partial(_at_most, PVALUES)
+"""Inside, only p-values of results are read, as in simulations."""
+
+without_findings = partial(_at_most, COMPONENTS)
+"""Inside, nobody reads what is wrong and how much, nor what tests could have found."""
+
+without_power = partial(_at_most, FINDINGS)
+"""Inside, nobody reads what tests could have found: about half of their time where they find nothing."""
+
+
+def are_pvalues_enough() -> bool:
+    """Whether nobody reads more of a result than its p-value."""
+    return _read.get() == PVALUES
+
+
+def are_findings_read() -> bool:
+    """Whether somebody reads what is wrong and how much."""
+    return _read.get() >= FINDINGS
+
+
+def is_power_read() -> bool:
+    """Whether somebody reads what a test could have found."""
+    return _read.get() == ALL

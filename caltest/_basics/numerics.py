@@ -1,15 +1,16 @@
-"""Numbers: types of arrays, seeds, p-values of resampling, memory, warnings."""
+"""Numbers: types of arrays, sums, seeds, p-values of resampling, memory, warnings."""
 
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, fields
 from functools import cache
 from hashlib import blake2b
 from math import ceil
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
@@ -236,3 +237,14 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums over observations, to which those of others are added field by field."""
+
+    redrawn: ClassVar[Mapping[str, int]] = {}
+    """Fields that are linear in what each observed or redrawn target adds, with the axis of these."""
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))

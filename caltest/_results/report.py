@@ -1,5 +1,6 @@
 """P-values as text and adjusted for their number, what a test asks and answers in words, reports and sentences."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, isclose
@@ -346,3 +347,25 @@ def others_of(rows: Sequence[Any], shown: int) -> list[str]:
     """The line below a table of the first rows that says how many others there are."""
     rest = len(rows) - shown
     return [f"  and {counted(rest, 'other')} with larger p-values"] if rest > 0 else []
+
+
+NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def once(*notes: str) -> tuple[str, ...]:
+    """Each of the notes once; of those that differ in a number only, the one with the largest.
+
+    Examples
+    --------
+    >>> once("off by 2e-06", "rounded", "off by 3e-05")
+    ('off by 3e-05', 'rounded')
+    """
+    found: dict[str, str] = {}
+    for note in notes:
+        words = NUMBER.sub("#", note)
+        found[words] = max(found.get(words, note), note, key=_numbers)
+    return tuple(found.values())
+
+
+def _numbers(note: str) -> list[float]:
+    return [float(number) for number in NUMBER.findall(note)]

@@ -12,7 +12,7 @@ from caltest._results.measures import matters, numbers_of, shares_of
 from caltest._results.report import format_pvalue
 from caltest._validation.groups import Groups
 from caltest.auditing.section import LEVEL, MOST, Data, Section
-from caltest.estimators.combined.told import told
+from caltest.estimators.combined.findings import told
 from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Sample
 

@@ -25,8 +25,7 @@ HALF = LEVEL / 2.0
 def of_time(data: Data, result: CalibrationTestResult) -> Section:
     """Evidence as it grows with time, with a valid alarm at any time, and when an error is there that is found."""
     from caltest.group_test import calibration_by_group
-    from caltest.sequential.independence import serial_correlation
-    from caltest.sequential.sequential_test import SequentialCalibrationTest
+    from caltest.sequential.sequential_test import SequentialCalibrationTest, serial_correlation
 
     if data.order is None:
         raise ValueError("the order in time is not known; give time=")

@@ -5,8 +5,8 @@ ngboost, skpro, ArviZ and scipy. Imported by their own names: ``caltest.bridges.
 scorers, folds), ``caltest.bridges.torch`` (a loss), ``caltest.bridges.torchmetrics`` (a metric over all batches).
 """
 
-from caltest._basics import names as _names
+from caltest._basics import offered as _offered
 from caltest.bridges.assertion import assert_calibrated as assert_calibrated
 from caltest.bridges.predictions import predictions_of as predictions_of
 
-__all__ = _names.offered(globals())
+__all__ = _offered(globals())

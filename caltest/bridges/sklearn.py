@@ -18,8 +18,7 @@ except ImportError as error:
     raise ImportError("caltest.bridges.sklearn needs scikit-learn: pip install caltest[sklearn]") from error
 
 from caltest._basics.arrays import to_array
-from caltest._basics.asked import pvalues_only
-from caltest._basics.calls import own_errstate
+from caltest._basics.calls import own_errstate, pvalues_only
 from caltest._basics.numerics import Array, ArrayLike, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import not_swapped, one_of

@@ -10,8 +10,8 @@ from caltest._basics.files import read_rows
 from caltest._basics.numerics import Array, IntArray
 from caltest._basics.rows import texts
 from caltest._basics.threads import in_terminal
+from caltest._results.report import once
 from caltest._validation.labels import said_to_occur
-from caltest._validation.notes import once
 from caltest.auditing.audit import audit
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.section import LEVEL

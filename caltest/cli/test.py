@@ -13,11 +13,10 @@ from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.threads import in_terminal
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import cells_of, widest
-from caltest._results.report import pvalues_of
+from caltest._results.report import once, pvalues_of
 from caltest._results.tables import ASKED, Table, asked_in
 from caltest._validation import at_least
 from caltest._validation.groups import groups_of_any_size
-from caltest._validation.notes import once
 from caltest.cli.inputs.answers import ece_notes, is_of_answers, read_samples
 from caltest.cli.inputs.prediction_files import cluster_columns, kept_rows, read_columns, read_weights, sample_of
 from caltest.cli.large_files import Files, tested_in_parts

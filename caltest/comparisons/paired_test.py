@@ -10,9 +10,8 @@ import scipy
 from numpy.linalg import norm
 
 from caltest._basics.arrays import labelled_as
-from caltest._basics.jobs import streams
 from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, seed_of
-from caltest._basics.threads import progress_bars
+from caltest._basics.threads import progress_bars, streams
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import ends_of, judged
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, normal_interval
@@ -20,7 +19,7 @@ from caltest._validation import CalledWithData, optional, switch
 from caltest.comparisons.samples import check_family, notes_on_models
 from caltest.estimators.combined.measures import measures_of
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
-from caltest.hstatistics.bound import h_bound
+from caltest.hstatistics.tiles import h_bound
 from caltest.hstatistics.variances.jackknife import error_if_calibrated, jackknife, row_sums
 from caltest.kernels import PairKernel
 from caltest.kernels.product import a_pair_kernel

@@ -5,7 +5,7 @@ from math import inf
 from typing import Any
 
 from caltest._basics.arrays import labelled_as
-from caltest._basics.asked import are_pvalues_enough
+from caltest._basics.calls import are_pvalues_enough
 from caltest._basics.numerics import ArrayLike
 from caltest._results.report import TOO_SMALL
 from caltest._validation import same_length

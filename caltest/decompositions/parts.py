@@ -11,7 +11,7 @@ import scipy
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, generator_apart, normalised, ranges
 from caltest._loops.pair_sums.redraws import gathered_sums
-from caltest._loops.statistics.isotonic import class_counts, pooled_means
+from caltest._loops.statistics.binned import class_counts, pooled_means
 from caltest._results.tables import Bar, Grid, Page, Table, decimals, in_decimals
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest.binning import Binning

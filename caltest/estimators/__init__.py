@@ -14,7 +14,7 @@ predictions with two classes: reduce others by ``ct.top_label`` or ``ct.classwis
 default of ``SKCE``, ``BlockSKCE`` and ``CrossSKCE``, is the kernel of whatever family the predictions have.
 """
 
-from caltest._basics import names as _names
+from caltest._basics import offered as _offered
 from caltest.estimators.base import (
     Estimator as Estimator,
     HasTextbookLaw as HasTextbookLaw,
@@ -66,4 +66,4 @@ from caltest.estimators.scores import (
     ResidualSpread as ResidualSpread,
 )
 
-__all__ = _names.offered(globals())
+__all__ = _offered(globals())

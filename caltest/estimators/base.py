@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 
 from caltest._basics.arrays import are_chunks
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, check_finite, seed_of
-from caltest._basics.sums import Sums
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, Sums, check_finite, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.report import ASSUMPTIONS

@@ -7,8 +7,7 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, effective_number
-from caltest._basics.sums import Sums
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, Sums, effective_number
 from caltest._loops.pair_sums.redraws import gathered_sums
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.values import EffectSize

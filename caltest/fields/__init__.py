@@ -9,10 +9,10 @@ All calls raise a ValueError for bad data or settings and a TypeError for predic
 ``clinical`` want two classes, those of survival continuous families. What else they refuse is said there.
 """
 
-from caltest._basics import names as _names
+from caltest._basics import offered as _offered
 from caltest.fields import bayesian as bayesian, clinical as clinical, weather as weather
 from caltest.fields._survival.bins import a_calibration as a_calibration, d_calibration as d_calibration
 from caltest.fields._survival.horizon import one_calibration as one_calibration
 from caltest.predictions.censored import Censored as Censored, censored_pit_values as censored_pit_values
 
-__all__ = _names.offered(globals())
+__all__ = _offered(globals())

@@ -12,7 +12,7 @@ A ``Distortion`` of a given strength says how the targets deviate from predictio
 predictions of a generator, ``Resampled`` to those of a user.
 """
 
-from caltest._basics import names as _names
+from caltest._basics import offered as _offered
 from caltest.generators.base import Distortion as Distortion, Generator as Generator
 from caltest.generators.distortions import (
     Bias as Bias,
@@ -39,4 +39,4 @@ from caltest.generators.regression import (
     RegressionProblem as RegressionProblem,
 )
 
-__all__ = _names.offered(globals())
+__all__ = _offered(globals())

@@ -13,7 +13,7 @@ from caltest._results.values import JACKKNIFE, ConfidenceInterval, Side, checked
 from caltest._validation import fraction
 from caltest.estimators import SKCE, BlockSKCE
 from caltest.estimators.kernel_errors.kernel_estimator import FAMILY_KERNEL
-from caltest.hstatistics.bound import h_bound
+from caltest.hstatistics.tiles import h_bound
 from caltest.hstatistics.variances.jackknife import jackknife_of
 from caltest.kernels import PairKernel
 from caltest.kernels.product import a_pair_kernel
@@ -166,7 +166,7 @@ def distribution_free_interval(
     -----
     Assumes independent observations and a kernel that does not depend on the targets; a ``"median"`` bandwidth is taken
     as given. For small errors the biased estimator gives shorter upper bounds, of order 1/n instead of 1/sqrt(n).
-    B is the smallest one known (``caltest.hstatistics.bound``). Cost: that of the estimate.
+    B is the smallest one known (``caltest.hstatistics.tiles``). Cost: that of the estimate.
 
     Sources: Widmann et al. 2019, Theorems H.1, H.3 and H.4. Theorem H.1 has 2 in place of 1 in r, because it bounds E D
     by symmetrisation instead of by the second moment; Theorem H.4 is that for b = 2.

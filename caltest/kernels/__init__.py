@@ -11,7 +11,7 @@ Kernels and distances of your own derive from ``PredictionKernel``, ``TargetKern
 ``Metric`` or ``VectorMetric``. ``KernelWarning`` warns of kernels that are not positive definite.
 """
 
-from caltest._basics import names as _names
+from caltest._basics import offered as _offered
 from caltest.kernels.base import (
     KernelWarning as KernelWarning,
     PredictionKernel as PredictionKernel,
@@ -49,4 +49,4 @@ from caltest.kernels.product import (
 )
 from caltest.kernels.radial import RadialKernel as RadialKernel
 
-__all__ = _names.offered(globals())
+__all__ = _offered(globals())

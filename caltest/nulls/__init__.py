@@ -8,7 +8,7 @@ small, or large: ``ToleranceNull``, ``EquivalenceNull``, ``BinnedEquivalenceBoun
 ``Null`` and returns an ``Outcome``, or from ``ResamplingNull``.
 """
 
-from caltest._basics import names as _names
+from caltest._basics import offered as _offered
 from caltest.nulls.base import (
     Null as Null,
     Outcome as Outcome,
@@ -42,4 +42,4 @@ from caltest.nulls.monte_carlo import (
     KnownCovarianceMonteCarlo as KnownCovarianceMonteCarlo,
 )
 
-__all__ = _names.offered(globals())
+__all__ = _offered(globals())

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.asked import are_pvalues_enough
-from caltest._basics.jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
+from caltest._basics.calls import are_pvalues_enough
 from caltest._basics.numerics import FloatArray, check_memory, effective_number, ranges
-from caltest._basics.threads import threaded
+from caltest._basics.threads import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams, threaded
 from caltest._loops.counting import add_counts
 from caltest._validation import switch
 from caltest.estimators import ECE, SKCE, ClusterSKCE, Estimator
+from caltest.estimators.combined.findings import told
 from caltest.estimators.combined.omnibus import Omnibus
-from caltest.estimators.combined.told import told
 from caltest.hstatistics.redraws.within_clusters import Clusters, within_pair_sums
 from caltest.hstatistics.sums.pairs import h_diagonal, weighted_sums
 from caltest.hstatistics.variances.null_variance import variance_between_clusters, variance_if_calibrated

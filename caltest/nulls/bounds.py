@@ -6,15 +6,14 @@ from math import exp, inf, sqrt
 import numpy as np
 import scipy
 
-from caltest._basics.asked import are_pvalues_enough
-from caltest._basics.jobs import Stream, run, streams
+from caltest._basics.calls import are_pvalues_enough
 from caltest._basics.numerics import FloatArray
+from caltest._basics.threads import Stream, run, streams
 from caltest._validation import whole
 from caltest.estimators import SKCE, BlockSKCE, ClusterLikelihoodRatio, CrossSKCE, Estimator, LogLikelihoodRatio
-from caltest.estimators.combined.findings import LEVEL
-from caltest.estimators.combined.told import told
+from caltest.estimators.combined.findings import LEVEL, told
 from caltest.estimators.scores import log_ratios_of
-from caltest.hstatistics.bound import h_bound
+from caltest.hstatistics.tiles import h_bound
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
 from caltest.predictions.alternatives import Alternatives
@@ -25,7 +24,7 @@ class DistributionFreeBound(Null[SKCE | BlockSKCE]):
     """p = an upper bound of P(estimator >= estimate) for calibrated predictions; 1 for estimates of at most 0.
 
     The bounds are those of Lemma 2 of Widmann et al. 2019 (Theorems H.2 to H.4), see ``SKCE.tail_bound`` and
-    ``BlockSKCE.tail_bound``, with the smallest B there is (``caltest.hstatistics.bound``). Valid for every n if
+    ``BlockSKCE.tail_bound``, with the smallest B there is (``caltest.hstatistics.tiles``). Valid for every n if
     outcomes are independent given the predictions, with little power: above 0.05 a note says from which KCE on it is
     smaller. The Julia reference squares negative estimates and so returns values below 1 for them. Cost: that of the
     estimate.

@@ -10,7 +10,7 @@ import scipy
 from caltest._validation import at_least, fraction, positive_number
 from caltest.binning import UniformBinning
 from caltest.estimators import ECE, SKCE, Estimator
-from caltest.hstatistics.bound import h_bound
+from caltest.hstatistics.tiles import h_bound
 from caltest.hstatistics.variances.jackknife import Jackknife, jackknife_of
 from caltest.hstatistics.variances.null_variance import has_formula
 from caltest.kernels import TotalVariation

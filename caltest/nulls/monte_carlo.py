@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.asked import are_pvalues_enough
-from caltest._basics.jobs import Stream, in_parts, run, streams
+from caltest._basics.calls import are_pvalues_enough
 from caltest._basics.numerics import Array, FloatArray, IntArray, at_least_as_large, check_memory
+from caltest._basics.threads import Stream, in_parts, run, streams
 from caltest._results.measures import matters
 from caltest._validation import optional, whole
 from caltest.estimators import UCME, Estimator

@@ -4,7 +4,7 @@ Each is drawn into ``ax``, by default those of a new figure, and returns them. W
 ``label`` and ``color`` are those of one, and there is one legend. All raise what ``reliability_diagram`` does.
 """
 
-from caltest._basics import names as _names
+from caltest._basics import offered as _offered
 from caltest.plots._axes import save as save
 from caltest.plots.belt import calibration_belt as calibration_belt
 from caltest.plots.curves import (
@@ -32,4 +32,4 @@ from caltest.plots.scores import murphy_diagram as murphy_diagram, score_plane a
 from caltest.plots.simplex import simplex_map as simplex_map
 from caltest.plots.transforms import coverage_curve as coverage_curve, pit_histogram as pit_histogram
 
-__all__ = _names.offered(globals())
+__all__ = _offered(globals())

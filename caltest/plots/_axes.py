@@ -13,8 +13,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from caltest._basics.calls import own_errstate, printable
-from caltest._basics.jobs import redrawn
 from caltest._basics.numerics import Array, FloatArray, band_of_redraws, generator_of, seed_of
+from caltest._basics.threads import redrawn
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase
 from caltest._validation import fraction, instance_of, whole_number

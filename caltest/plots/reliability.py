@@ -8,9 +8,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.jobs import redrawn
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, generator_of, seed_of
-from caltest._basics.threads import progress_bars
+from caltest._basics.threads import progress_bars, redrawn
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.tables import decimals
 from caltest._validation import switch

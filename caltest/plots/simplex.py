@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.jobs import redrawn
 from caltest._basics.numerics import (
     Array,
     ArrayLike,
@@ -18,6 +17,7 @@ from caltest._basics.numerics import (
     resampling_pvalue,
     seed_of,
 )
+from caltest._basics.threads import redrawn
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning, UniformBinning, a_binning

@@ -10,7 +10,7 @@ their targets; ``ClosedFormMissing`` is raised where a family and a kernel have 
 derives from ``Univariate`` or ``CountPredictions``.
 """
 
-from caltest._basics import names as _names
+from caltest._basics import offered as _offered
 from caltest.predictions.base import ClosedFormMissing as ClosedFormMissing, Predictions as Predictions
 from caltest.predictions.classes.categorical import Bernoulli as Bernoulli, Categorical as Categorical
 from caltest.predictions.classes.multi_label import MultiLabel as MultiLabel
@@ -46,4 +46,4 @@ from caltest.predictions.reductions.residuals import (
 from caltest.predictions.vectors.mvnormal import MvNormal as MvNormal
 from caltest.predictions.vectors.unnormalised import Unnormalised as Unnormalised
 
-__all__ = _names.offered(globals())
+__all__ = _offered(globals())

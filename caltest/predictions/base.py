@@ -11,11 +11,10 @@ import scipy
 
 from caltest._basics.calls import OwnErrstate
 from caltest._basics.chunks import ChunkedPredictions, have_chunks
-from caltest._basics.jobs import Stream
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, evenly_spaced
-from caltest._basics.threads import threaded
+from caltest._basics.threads import Stream, threaded
+from caltest._results.report import once
 from caltest._validation import levels
-from caltest._validation.notes import once
 from caltest.kernels import ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
 from caltest.predictions.claims import FAR_OFF, Checks, Claim, Wrong, of_half

@@ -8,8 +8,8 @@ import numpy as np
 from caltest._basics.arrays import to_array
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, generator_of
 from caltest._loops.formulas import normals
+from caltest._results.report import once
 from caltest._validation import mixture_weights
-from caltest._validation.notes import once
 from caltest.kernels import MMD, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import median_of
 from caltest.predictions.base import Drawer, Parameter, Predictions, Uniforms, require_family

@@ -15,7 +15,7 @@ Maps are saved as arrays: ``recalibrate.save("map.npz")``, ``ct.recalibration.Ca
 
 from typing import Any as _Any
 
-from caltest._basics import names as _names
+from caltest._basics import offered as _offered
 from caltest.recalibration.base import (
     CalibrationMap as CalibrationMap,
     Calibrator as Calibrator,
@@ -54,7 +54,7 @@ from caltest.recalibration.report import (
     report as report,
 )
 
-__all__ = _names.offered(globals())
+__all__ = _offered(globals())
 
 
 def __getattr__(name: str) -> _Any:

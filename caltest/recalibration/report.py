@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.asked import without_power
-from caltest._basics.calls import own_errstate
+from caltest._basics.calls import own_errstate, without_power
 from caltest._basics.numerics import ArrayLike, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult

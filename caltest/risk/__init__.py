@@ -7,7 +7,7 @@
 of the error, and bounds them from below.
 """
 
-from caltest._basics import names as _names
+from caltest._basics import offered as _offered
 from caltest.risk.base import ErrorFunction as ErrorFunction, FittedErrorFunction as FittedErrorFunction
 from caltest.risk.functions import (
     BinnedErrorFunction as BinnedErrorFunction,
@@ -20,4 +20,4 @@ from caltest.risk.interval import squared_error_interval as squared_error_interv
 from caltest.risk.pipeline import estimate_calibration_error as estimate_calibration_error
 from caltest.risk.variational import variational_error as variational_error
 
-__all__ = _names.offered(globals())
+__all__ = _offered(globals())

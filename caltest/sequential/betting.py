@@ -11,9 +11,9 @@ import scipy
 
 from caltest._basics.arrays import last_time, order_of, to_array
 from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, ranges, seed_of
+from caltest._results.report import once
 from caltest._results.values import Stored
 from caltest._validation import CalledWithData, one_of, switch
-from caltest._validation.notes import once
 from caltest.estimators.kernel_errors.kernel_estimator import a_product_or_none
 from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel

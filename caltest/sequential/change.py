@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._basics.asked import are_pvalues_enough
+from caltest._basics.calls import are_pvalues_enough
 from caltest._basics.numerics import FloatArray, ranges
 from caltest._results.measures import Measure
 from caltest._results.tables import Table

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.asked import pvalues_only
-from caltest._basics.jobs import n_jobs, results
+from caltest._basics.calls import pvalues_only
 from caltest._basics.numerics import FloatArray, seed_of
-from caltest._basics.threads import one_thread
+from caltest._basics.threads import n_jobs, one_thread, results
 from caltest._validation import fraction, in_short, instance_of
 from caltest.default_test import calibration_test
 from caltest.generators import Distortion

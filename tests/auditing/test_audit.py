@@ -12,7 +12,7 @@ from printed import unfolded
 from scipy import stats
 
 import caltest as ct
-from caltest._basics.asked import without_power
+from caltest._basics.calls import without_power
 from caltest.auditing.decision import _advised, decision_of, in_need
 from caltest.auditing.fields import _members, of_survival
 from caltest.auditing.pictures import compared_classes, pictures_of

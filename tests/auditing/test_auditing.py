@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest._basics.asked import without_power
+from caltest._basics.calls import without_power
 from caltest.auditing.audit_result import _is_wide
 from caltest.auditing.pictures import pictures_of
 from caltest.predictions.inputs.convert import as_sample

@@ -98,10 +98,10 @@ def redrawn(predictions, labels, draws):
     import numpy as np
 
     from caltest import Categorical
-    from caltest._basics import jobs
+    from caltest._basics import threads
 
     checked = Categorical(predictions)
-    return checked, checked.with_redraws(labels, jobs.streams(np.random.default_rng(1), draws))
+    return checked, checked.with_redraws(labels, threads.streams(np.random.default_rng(1), draws))
 
 
 def bandwidths(predictions, labels, draws, bandwidths):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 
 MODELS = ct.datasets.load_digits_predictions()
 

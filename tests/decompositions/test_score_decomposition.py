@@ -8,7 +8,7 @@ from scipy.optimize import isotonic_regression
 from slow import pooled
 
 import caltest as ct
-from caltest._loops.statistics.isotonic import class_counts, pooled_means
+from caltest._loops.statistics.binned import class_counts, pooled_means
 from caltest.decompositions import parts as intervals_module
 from caltest.decompositions.parts import PARTS, Parts, _crossing, inverted, law_at
 

@@ -36,7 +36,7 @@ from public import PUBLIC
 from samples import TV
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 from caltest.cli import TESTS, main
 from caltest.predictions import Predictions
 from caltest.predictions.faults import Fit

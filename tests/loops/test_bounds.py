@@ -95,7 +95,7 @@ def test_cells_of_what_is_no_number():
 def test_steps_at_places_that_are_no_numbers_do_not_lead_beyond_the_end():
     code = """
 import numpy as np
-from caltest._loops.steps import squared_gaps
+from caltest._loops.transport import squared_gaps
 np.seterr(all="ignore")
 for value in (np.inf, np.nan):
     for x, y in (([value] * 9, [value]), ([value], [value] * 9), ([0.0] * 9, [value]), ([value], [0.0] * 9)):

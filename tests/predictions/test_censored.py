@@ -5,7 +5,7 @@ from printed import unfolded
 from scipy import stats
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 from caltest._basics.numerics import generator_apart
 from caltest.fields import Censored, censored_pit_values
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest._basics.jobs import streams
+from caltest._basics.threads import streams
 from caltest.hstatistics import tiles as htiles
 from caltest.hstatistics.redraws import of_all_families as hredraws
 from caltest.kernels import TargetKernel

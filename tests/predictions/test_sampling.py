@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest._basics.jobs import streams
+from caltest._basics.threads import streams
 
 
 def test_class_frequencies():

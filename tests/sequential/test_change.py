@@ -6,7 +6,7 @@ from printed import unfolded
 from statistical.over_time import overlapping
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 from caltest.predictions import Sample
 from caltest.sequential import change as module
 from caltest.sequential.change import change_of

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 from caltest.auditing.audit_result import REFUSE, REPAIR, UNKNOWN, USE
 from caltest.auditing.decision import decision_of
 from caltest.auditing.repair import of_recalibration

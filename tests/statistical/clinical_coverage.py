@@ -11,7 +11,7 @@ import sys
 import numpy as np
 from scipy import optimize, special
 
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 from caltest.fields import clinical
 from caltest.fields.clinical.validation import NAMES, shift
 

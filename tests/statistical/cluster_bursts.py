@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 
 KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.3), ct.DeltaKernel())
 SETS, SIZE, ALPHAS = 300, 3, np.array([0.1, 0.05, 0.01])

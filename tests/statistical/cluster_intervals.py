@@ -9,9 +9,8 @@ import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
 
 import caltest as ct
-from caltest.estimators.combined.findings import findings_of
+from caltest.estimators.combined.findings import findings_of, told
 from caltest.estimators.combined.measures import TENTHS, measures_of
-from caltest.estimators.combined.told import told
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.predictions.inputs.convert import as_sample
 

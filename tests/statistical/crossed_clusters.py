@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, logit, ndtr
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 
 KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.3), ct.DeltaKernel())
 NORMAL = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=1.0))

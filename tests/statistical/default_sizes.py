@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 
 from .settings import dirichlet, spawn
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 
 from .settings import HARD, dirichlet, spawn
 

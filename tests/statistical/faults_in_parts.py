@@ -6,7 +6,7 @@
 import numpy as np
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 
 SETS = 1000
 

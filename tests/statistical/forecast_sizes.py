@@ -6,7 +6,7 @@ from unittest.mock import patch
 import numpy as np
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 from caltest.fields import weather
 from caltest.fields.weather import crps
 

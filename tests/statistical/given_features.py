@@ -9,8 +9,8 @@ import sys
 import numpy as np
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
-from caltest._basics.jobs import streams
+from caltest._basics.calls import pvalues_only
+from caltest._basics.threads import streams
 from caltest.predictions.inputs.convert import as_sample
 
 from .slices_found import by_all, by_holm

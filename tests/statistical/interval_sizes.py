@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 
 TRUE, CONFORMAL = "true quantiles", "split conformal, 100 rows"
 SETTINGS = [(TRUE, 0.5, 16), (TRUE, 0.9, 100), (TRUE, 0.99, 100), (TRUE, 0.9, 1000)]

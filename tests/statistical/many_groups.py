@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 import caltest as ct
 from caltest import group_test
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 from caltest.predictions.inputs.convert import as_sample
 
 from .labels_and_choices import show

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 
 
 def classes(rng, codes, u):

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 from caltest.predictions.inputs.convert import as_sample
 from caltest.sequential.change import DROP, NEARLY, _log_likelihoods, change_of
 

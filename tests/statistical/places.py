@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, logit, ndtri
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 
 from . import crossed_clusters, repaired_slices
 from .labels_and_choices import rates, show

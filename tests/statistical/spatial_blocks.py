@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import ndtr
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 
 N, SETS, REDRAWS, WAVES, SHARE = 1000, 300, 99, 400, 0.5
 """Rows, data sets, redraws, waves of a field, and the share of the variance of outcomes that the field has."""

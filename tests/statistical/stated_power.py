@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 from caltest._basics.numerics import resampling_pvalue
 from caltest.estimators.combined.detectable import detectable
 from caltest.predictions import Sample

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 from caltest.fields import Censored, a_calibration, d_calibration, one_calibration
 from caltest.predictions import SurvivalCurve
 

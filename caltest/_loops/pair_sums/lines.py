@@ -1,4 +1,7 @@
-"""Sums over pairs of points on a line with the kernel exp(-|x - x'|), a product along the line: one pass is enough."""
+"""Sums over points on a line: of pairs with the kernel exp(-|x - x'|), of waves, and at the nodes of a grid.
+
+One pass is enough for the pairs, as their kernel is a product along the line.
+"""
 
 import numpy as np
 
@@ -160,3 +163,77 @@ def add_mixtures_from_the_left(
         else:
             b = (-1 - owner) // n_columns
             out[b] += _value(states, (-1 - owner) - b * n_columns, x)
+
+
+@jit
+def add_to_grid(places: FloatArray, features: FloatArray, out: FloatArray) -> None:
+    """Add features (n, s) to the nodes around places (B, n), with the weights of a cubic polynomial through four nodes.
+
+    Places are in steps of the grid from its first node; those outside of its second and its last but one count as
+    these. For any function f on the nodes ``sum_g f(g) out[b, g]``, of the sums (B, G, s), is
+    ``sum_i f(places[b, i]) features[i]`` with f interpolated.
+    """
+    last = out.shape[1] - 2.0
+    for b in range(places.shape[0]):
+        for i in range(places.shape[1]):
+            x = min(max(places[b, i], 1.0), last)
+            node = min(np.int64(x), out.shape[1] - 3)
+            u = x - node
+            v, w, x = u + 1.0, u - 1.0, u - 2.0
+            one, two, three, four = -u * w * x / 6.0, v * w * x / 2.0, -u * v * x / 2.0, u * v * w / 6.0
+            for t in range(features.shape[1]):
+                value = features[i, t]
+                out[b, node - 1, t] += one * value
+                out[b, node, t] += two * value
+                out[b, node + 1, t] += three * value
+                out[b, node + 2, t] += four * value
+
+
+@jit
+def wave_sums(
+    cosines: FloatArray, sines: FloatArray, weights: FloatArray, fades: FloatArray, state: FloatArray, out: FloatArray
+) -> None:
+    """Add ``sum_a w_ai cos(f x_ai)`` and ``sum_a w_ai sin(f x_ai)``, f = 0, 1, ..., to the halves of ``out`` (2F, r).
+
+    Given are the cosines and sines of the phases x (m, r) and weights (m, r); those of multiples of the phases come
+    from turning them on, in ``state`` (2, r). From the frequency 1 / fade to twice that, weights go down to 0.
+    """
+    size, n = out.shape[0] // 2, out.shape[1]
+    for a in range(cosines.shape[0]):
+        for i in range(n):
+            state[0, i] = weights[a, i]
+            state[1, i] = 0.0
+        for f in range(size):
+            for i in range(n):
+                share = 2.0 - f * fades[a, i]
+                share = 0.0 if share < 0.0 else share
+                share = 1.0 if share > 1.0 else share
+                real, imaginary = state[0, i], state[1, i]
+                out[f, i] += share * real
+                out[size + f, i] += share * imaginary
+                state[0, i] = real * cosines[a, i] - imaginary * sines[a, i]
+                state[1, i] = imaginary * cosines[a, i] + real * sines[a, i]
+
+
+@jit
+def values_of_waves(
+    cosines: FloatArray, sines: FloatArray, coefficients: FloatArray, state: FloatArray, out: FloatArray
+) -> None:
+    """Write ``sum_jf p_fj cos(f x_bj) + q_fj sin(f x_bj)`` to ``out`` (B,), given p and q one below the other, (2F, c).
+
+    The cosines and sines are those of the phases x (B, c); ``state`` is (3, c).
+    """
+    size, n = coefficients.shape[0] // 2, cosines.shape[1]
+    for b in range(out.shape[0]):
+        for j in range(n):
+            state[0, j] = 1.0
+            state[1, j] = state[2, j] = 0.0
+        for f in range(size):
+            for j in range(n):
+                real, imaginary = state[0, j], state[1, j]
+                state[2, j] += coefficients[f, j] * real + coefficients[size + f, j] * imaginary
+                state[0, j] = real * cosines[b, j] - imaginary * sines[b, j]
+                state[1, j] = imaginary * cosines[b, j] + real * sines[b, j]
+        out[b] = 0.0
+        for j in range(n):
+            out[b] += state[2, j]

@@ -1,4 +1,4 @@
-"""Binned errors: the norms of the deviations of all bins, and debiased squares of those of cells.
+"""Errors of bins, of cells, on both sides of thresholds, and counts of groups with their isotonic regression.
 
 The deviation of a bin is the sum of its vectors (n, d), one coordinate a class, minus the numbers of its labels.
 Vectors of fewer coordinates than there are classes leave out the ``first`` classes.
@@ -7,7 +7,7 @@ Vectors of fewer coordinates than there are classes leave out the ``first`` clas
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.numerics import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
 from caltest._loops.stacks import assign
 
 Norm = tuple[int, bool, bool, float]
@@ -128,3 +128,64 @@ def debiased_squares(
                 square += deviations[c, j] ** 2
             total += weights[c] * (square - own[c])
         out[b] = total
+
+
+@jit
+def raise_to_two_sides(p: FloatArray, order: IntArray, ends: BoolArray, labels: Array, largest: FloatArray) -> None:
+    """Raise ``largest[b]`` to ``|R_j| + |R_n - R_j|`` for all j at which ``ends`` is true, of labels (B, n).
+
+    ``R_j`` is the sum (k,) of the residuals ``e_y - p`` of the first j + 1 rows in the order.
+    """
+    n_classes = p.shape[1]
+    for b in range(labels.shape[0]):
+        total, below = np.zeros(n_classes), np.zeros(n_classes)
+        for i in order:
+            total -= p[i]
+            total[labels[b, i]] += 1.0
+        for j in range(order.size):
+            i = order[j]
+            below -= p[i]
+            below[labels[b, i]] += 1.0
+            if ends[j]:
+                inside, outside = 0.0, 0.0
+                for c in range(n_classes):
+                    inside += below[c] ** 2
+                    outside += (total[c] - below[c]) ** 2
+                largest[b] = max(largest[b], np.sqrt(inside) + np.sqrt(outside))
+
+
+@jit
+def class_counts(labels: Array, numbers: IntArray, n_groups: int, n_classes: int) -> FloatArray:
+    """How often each class occurs in each group (B, g, k), for labels (B, n) and the numbers of their groups (n,)."""
+    counts = np.zeros((labels.shape[0], n_groups, n_classes))
+    for b in range(labels.shape[0]):
+        for i in range(labels.shape[1]):
+            counts[b, numbers[i], labels[b, i]] += 1.0
+    return counts
+
+
+@jit
+def pooled_means(sums: FloatArray, sizes: FloatArray) -> FloatArray:
+    """The increasing sequences (B, g) closest to ``sums / sizes`` with the weights ``sizes`` (g,), for sums (B, g).
+
+    Pools adjacent violators: a block is joined to the one before it as long as its mean is not larger.
+    """
+    n_groups = sizes.shape[0]
+    means = np.empty_like(sums)
+    totals, weights, ends = np.empty(n_groups), np.empty(n_groups), np.empty(n_groups, dtype=np.int64)
+    for b in range(sums.shape[0]):
+        last = -1
+        for g in range(n_groups):
+            last += 1
+            totals[last], weights[last], ends[last] = sums[b, g], sizes[g], g + 1
+            while last > 0 and totals[last - 1] * weights[last] >= totals[last] * weights[last - 1]:
+                totals[last - 1] += totals[last]
+                weights[last - 1] += weights[last]
+                ends[last - 1] = ends[last]
+                last -= 1
+        start = 0
+        for block in range(last + 1):
+            for g in range(start, ends[block]):
+                means[b, g] = totals[block] / weights[block]
+            start = ends[block]
+    return means

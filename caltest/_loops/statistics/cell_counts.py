@@ -4,7 +4,7 @@ import numpy as np
 
 from caltest._basics.jit import jit
 from caltest._basics.numerics import Array, FloatArray, IntArray
-from caltest._loops.uniforms import row_state, uniform
+from caltest._loops.rows import row_state, uniform
 
 REDRAWS = 256
 """Redraws counted together, so that the counts of a cell stay in the cache."""

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from caltest._basics.arrays import read_only
-from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, ranges
-from caltest._basics.sums import Sums
+from caltest._basics.numerics import Array, FloatArray, IntArray, Sums, check_memory, ranges
 from caltest._loops.statistics import binned
 from caltest._validation import at_least, choice, instance_of
 from caltest.binning import Binning, QuantileBinning, UniformBinning, a_binning

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray
-from caltest._loops.statistics.isotonic import pooled_means
+from caltest._loops.statistics.binned import pooled_means
 from caltest._validation import choice
 from caltest.estimators.classical.base import BinaryStatistic
 from caltest.predictions import Predictions

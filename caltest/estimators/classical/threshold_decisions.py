@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._basics.arrays import read_only
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
-from caltest._loops.statistics.thresholds import raise_to_two_sides
+from caltest._loops.statistics.binned import raise_to_two_sides
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.binned_errors.ece import binned_predictions

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import scipy
 
-from caltest._basics.asked import is_power_read
-from caltest._basics.jobs import streams
+from caltest._basics.calls import is_power_read
 from caltest._basics.numerics import FloatArray, resampling_pvalues
+from caltest._basics.threads import streams
 from caltest._results.measures import Detectable
 from caltest.estimators.combined.findings import LEVEL
 from caltest.estimators.combined.omnibus import Omnibus

@@ -29,13 +29,13 @@ from caltest.estimators.combined.features import (
     features_component,
     taken,
 )
+from caltest.estimators.combined.findings import told
 from caltest.estimators.combined.joint import JointEstimator, tail_exponents
 from caltest.estimators.combined.sums.cells import MOST_CLASSES, FewClasses
 from caltest.estimators.combined.sums.in_clusters import numbers_in_clusters, numbers_together
 from caltest.estimators.combined.sums.many_classes import ManyClasses
 from caltest.estimators.combined.sums.numbers import KernelSums
 from caltest.estimators.combined.sums.parts import KEPT, OfRows, PartSums, law_of
-from caltest.estimators.combined.told import told
 from caltest.estimators.kernel_errors.cluster_skce import ASSUMPTIONS, ClusterSKCE, as_clusters, check_clusters
 from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, check_weights, given
 from caltest.estimators.kernel_errors.kernel_estimator import (

@@ -11,7 +11,7 @@ import numpy as np
 
 from caltest._results.values import EffectSize
 from caltest.estimators.base import Estimator
-from caltest.hstatistics.bound import h_bound
+from caltest.hstatistics.tiles import h_bound
 from caltest.kernels import PairKernel, PredictionKernel, ProductKernel, TargetKernel
 from caltest.kernels.product import a_pair_kernel, a_product_kernel
 from caltest.predictions import Predictions

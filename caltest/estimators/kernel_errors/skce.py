@@ -13,10 +13,9 @@ from caltest._results.values import EffectSize
 from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.base import Estimator
 from caltest.estimators.kernel_errors.kernel_estimator import FAMILY_KERNEL, KernelEstimator
-from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.redraws.of_all_families import redrawn_block_means, redrawn_deviation_means, redrawn_means
 from caltest.hstatistics.sums.pairs import block_means, deviations, mean_of_pairs
-from caltest.hstatistics.tiles import Place, tiles_of
+from caltest.hstatistics.tiles import Place, h_bound, tiles_of
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.inputs.convert import as_sample

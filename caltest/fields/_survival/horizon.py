@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.asked import pvalues_only
-from caltest._basics.calls import own_errstate
+from caltest._basics.calls import own_errstate, pvalues_only
 from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, rows_by_size, seed_of
 from caltest._results.values import ConfidenceInterval, share_interval
 from caltest._validation import fraction, positive_number, whole_number

@@ -8,8 +8,8 @@ import numpy as np
 import scipy
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.jobs import redrawn
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, resampling_pvalue, seed_of
+from caltest._basics.threads import redrawn
 from caltest._results.report import at_level, counted, decision, format_pvalue, listed, pvalue_phrase
 from caltest._results.tables import Bar, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Entry, Stored

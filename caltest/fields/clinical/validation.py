@@ -9,7 +9,6 @@ import numpy as np
 import scipy
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.jobs import redrawn
 from caltest._basics.numerics import (
     Array,
     ArrayLike,
@@ -19,7 +18,7 @@ from caltest._basics.numerics import (
     resampling_pvalue,
     seed_of,
 )
-from caltest._basics.threads import progress_bars
+from caltest._basics.threads import progress_bars, redrawn
 from caltest._laws import clopper_pearson, law_of_count, two_sided
 from caltest._results.values import CLOPPER_PEARSON, ConfidenceInterval
 from caltest._validation import fraction, one_of, switch, whole_number

@@ -8,7 +8,7 @@ import scipy
 
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, check_finite, resampling_pvalue
-from caltest._loops.statistics.isotonic import pooled_means
+from caltest._loops.statistics.binned import pooled_means
 from caltest._validation import one_of
 from caltest.fields.weather.forecasts import forecasts_of
 from caltest.fields.weather.result import LeadResult, PartResult, VerificationResult

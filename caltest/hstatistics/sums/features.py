@@ -16,8 +16,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, check_memory, ranges, weight_of_pairs
-from caltest._basics.sums import Sums
+from caltest._basics.numerics import Array, FloatArray, Sums, check_memory, ranges, weight_of_pairs
 from caltest._basics.threads import threaded
 from caltest._loops.pair_sums.redraws import changes_by_class, gathered_sums
 from caltest.hstatistics.sums.grid import Grid

@@ -13,7 +13,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._basics.threads import threaded
-from caltest._loops.pair_sums.grids import add_to_grid
+from caltest._loops.pair_sums.lines import add_to_grid
 
 STEPS = 8
 """Nodes in a bandwidth of a Gaussian kernel, between which functions of its unit ball are exact to 6e-5."""

@@ -7,8 +7,8 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest._validation import at_least
-from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.sums.pairs import h_diagonal, weighted_sums
+from caltest.hstatistics.tiles import h_bound
 from caltest.hstatistics.variances.null_variance import variance_if_calibrated
 from caltest.kernels import PairKernel
 from caltest.predictions import Sample

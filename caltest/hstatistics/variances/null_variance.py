@@ -7,8 +7,8 @@ the variance of a sum over pairs is the sum of ``E h_ij**2 = K_ij**2 tr(C_i C_j)
 
 import numpy as np
 
-from caltest._basics.jobs import streams
 from caltest._basics.numerics import FloatArray, IntArray, ranges, upper_tiles
+from caltest._basics.threads import streams
 from caltest.hstatistics.pair_tiles import TILE, Places, tiles_of_blocks, total_of_tiles
 from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.hstatistics.sums.binary_line import on_a_line

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from caltest._basics.jobs import Stream, in_parts
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, generator_of, ranges
-from caltest._basics.threads import threaded
+from caltest._basics.threads import Stream, in_parts, threaded
 from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
 from caltest._loops.rows import FEW_CLASSES, classes_from_uniforms
 from caltest._validation import class_in_words, class_names

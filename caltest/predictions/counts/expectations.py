@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, ranges
-from caltest._loops.formulas.recursion import TINY
+from caltest._loops.formulas.counts import TINY
 from caltest.kernels import TargetKernel
 
 VALUES = 2**20

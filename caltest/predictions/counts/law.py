@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import scipy
 
-from caltest._basics.jobs import Stream
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, check_memory, ranges
-from caltest._basics.threads import threaded
-from caltest._loops.formulas.recursion import STEP, probabilities_between
+from caltest._basics.threads import Stream, threaded
+from caltest._loops.formulas.counts import STEP, probabilities_between
 from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
 from caltest._loops.rows import look_up
 from caltest._validation import same_length, whole_counts

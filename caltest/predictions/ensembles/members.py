@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.arrays import is_data_array, members_elsewhere, to_array, with_members_second
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
-from caltest._loops.steps import squared_gaps
+from caltest._loops.transport import squared_gaps
 from caltest._validation import finite_array, real_targets
 from caltest._validation.arrays import all_whole
 from caltest._validation.column_names import names_of_columns, refuse_quantiles

@@ -9,14 +9,12 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from caltest._basics.arrays import Table, column, index_of, order_of
-from caltest._basics.asked import are_pvalues_enough
-from caltest._basics.calls import own_errstate
+from caltest._basics.calls import are_pvalues_enough, own_errstate
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._basics.threads import progress_bars
-from caltest._results.report import EXCLUDED
+from caltest._results.report import EXCLUDED, once
 from caltest._validation import not_a_pair, not_numbers, not_swapped, switch
 from caltest._validation.labels import classes_of, not_named, require_order_of
-from caltest._validation.notes import once
 from caltest.kernels import Metric
 from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions

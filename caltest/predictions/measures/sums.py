@@ -12,7 +12,7 @@ import numpy as np
 from caltest._basics.arrays import read_only
 from caltest._basics.numerics import FloatArray, ranges
 from caltest._loops.formulas.kernels import IDENTITY
-from caltest._loops.pair_sums import lines, members, waves
+from caltest._loops.pair_sums import lines, members
 from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
 from caltest._loops.stacks import redraws_last
 from caltest.kernels import TargetKernel
@@ -61,7 +61,7 @@ class Waves:
 
         def values(one: FloatArray, some: FloatArray) -> FloatArray:
             phases, out = self._phases(some), np.empty(len(some))
-            waves.values_of_waves(np.cos(phases), np.sin(phases), left @ one, np.empty((3, phases.shape[1])), out)
+            lines.values_of_waves(np.cos(phases), np.sin(phases), left @ one, np.empty((3, phases.shape[1])), out)
             return out
 
         return _by_parts(values, weights, targets)
@@ -85,7 +85,7 @@ class Waves:
             out = np.zeros((2 * self.size, part.stop - part.start))
             some = np.ascontiguousarray(phases[:, part])
             share, fade = (read_only(one[:, part], np.float64) for one in (weights, fades))
-            waves.wave_sums(np.cos(some), np.sin(some), share, fade, np.empty((2, out.shape[1])), out)
+            lines.wave_sums(np.cos(some), np.sin(some), share, fade, np.empty((2, out.shape[1])), out)
             sums[part] = out.T
         return sums.reshape(*shape, sums.shape[1])
 

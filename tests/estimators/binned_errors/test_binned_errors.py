@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest._basics.jobs import streams
+from caltest._basics.threads import streams
 from caltest.predictions import Sample
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest._basics.jobs import streams
+from caltest._basics.threads import streams
 from caltest.predictions.inputs.convert import as_predictions
 
 RNG = np.random.default_rng(3)

@@ -7,14 +7,13 @@ from printed import unfolded
 from scipy import special, stats
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 from caltest._laws import clopper_pearson
 from caltest._results.measures import matters
 from caltest._results.values import PERHAPS
 from caltest.binning import QuantileBinning
-from caltest.estimators.combined.findings import findings_of
+from caltest.estimators.combined.findings import findings_of, told
 from caltest.estimators.combined.measures import gap_interval, mean_deviation, measures_of, weighted_shares
-from caltest.estimators.combined.told import told
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.predictions.ensembles.claims import of_far_values
 from caltest.predictions.inputs.convert import as_sample

@@ -7,7 +7,7 @@ from printed import unfolded
 from scipy import stats
 
 import caltest as ct
-from caltest._basics.asked import without_power
+from caltest._basics.calls import without_power
 from caltest.estimators.combined import omnibus
 from caltest.estimators.combined.findings import findings_of
 from caltest.estimators.combined.joint import leave_one_out, standardised, tail_exponents

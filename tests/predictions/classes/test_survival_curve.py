@@ -6,7 +6,7 @@ from scipy import stats
 from statistical.survival_sizes import SETTINGS, data
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 from caltest.fields import Censored, censored_pit_values, d_calibration, one_calibration
 from caltest.predictions import SurvivalCurve
 

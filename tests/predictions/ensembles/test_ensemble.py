@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest._basics.jobs import streams
 from caltest._basics.numerics import generator_apart
+from caltest._basics.threads import streams
 from caltest.hstatistics.sums import pairs as hpairs
 from caltest.predictions import Sample
 from caltest.predictions.measures import sums as measure_sums

@@ -7,7 +7,7 @@ from printed import unfolded
 from scipy import special
 
 import caltest as ct
-from caltest._basics.asked import without_findings
+from caltest._basics.calls import without_findings
 from caltest.predictions.inputs.convert import as_sample
 
 

@@ -15,8 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, normalised, ranges
-from caltest._basics.sums import Sums
+from caltest._basics.numerics import Array, FloatArray, IntArray, Sums, check_memory, normalised, ranges
 from caltest._basics.threads import threaded
 from caltest._loops.statistics.cell_counts import count_cells, find_cells
 from caltest.estimators.combined.sums.parts import OfRows

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, ranges
-from caltest._basics.sums import Sums
+from caltest._basics.numerics import FloatArray, Sums, ranges
 from caltest._basics.threads import tracked
 from caltest.estimators.combined.sums.parts import OfRows, law_of
 from caltest.hstatistics.redraws.within_clusters import Partition

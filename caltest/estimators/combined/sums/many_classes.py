@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.calls import kept
-from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
-from caltest._basics.sums import Sums
+from caltest._basics.numerics import Array, FloatArray, IntArray, Sums, ranges
 from caltest._basics.threads import n_threads, threaded
 from caltest._loops.rows import draw_by_row
 from caltest._loops.statistics.label_sums import add_by_class, add_by_group, add_of_chosen

@@ -12,10 +12,9 @@ from functools import partial
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, ranges
-from caltest._basics.sums import Sums
+from caltest._basics.numerics import Array, FloatArray, IntArray, Sums, check_memory, ranges
 from caltest._basics.threads import threaded
-from caltest._loops.uniforms import fill_uniforms, row_states
+from caltest._loops.rows import fill_uniforms, row_states
 from caltest.estimators.combined.sums.parts import OfRows
 from caltest.estimators.scores import ResidualMean, log_mixture, log_ratios_of
 from caltest.hstatistics.sums.features import Features, FeatureSums

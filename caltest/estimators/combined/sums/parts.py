@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray
-from caltest._loops.uniforms import row_states
+from caltest._loops.rows import row_states
 from caltest.predictions import Predictions, Sample
 
 KEPT, KEPT_NUMBERS = 2**17, 2**24

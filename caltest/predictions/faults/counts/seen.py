@@ -7,7 +7,7 @@ from math import frexp
 import numpy as np
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, ranges
-from caltest._loops.statistics.moments import chebyshev_moments
+from caltest._loops.formulas.counts import chebyshev_moments
 from caltest.predictions.counts.law import PART, CountPredictions
 from caltest.predictions.faults.fault import cosines
 from caltest.predictions.faults.numbers.scores import CLIPPED

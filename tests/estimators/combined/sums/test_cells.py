@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import caltest as ct
+from caltest._loops.rows import row_state, uniform
 from caltest._loops.statistics.cell_counts import count_labels
-from caltest._loops.uniforms import row_state, uniform
 from caltest.estimators.combined.components import in_chunks
 from caltest.estimators.combined.sums.cells import UNIT, Cells, FewClasses, kernel_errors
 

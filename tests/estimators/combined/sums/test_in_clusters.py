@@ -7,7 +7,7 @@ from scipy.special import ndtr
 from scipy.stats import binomtest
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 from caltest.estimators.combined.sums.in_clusters import numbers_in_clusters
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.predictions.inputs.convert import as_predictions, as_sample

@@ -10,8 +10,8 @@ from grids import thinned
 from scipy import stats
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
-from caltest._loops.uniforms import fill_uniforms, row_state, uniform
+from caltest._basics.calls import pvalues_only
+from caltest._loops.rows import fill_uniforms, row_state, uniform
 from caltest.estimators.combined.sums.numbers import _targets
 
 N = 120

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest._basics.asked import pvalues_only
+from caltest._basics.calls import pvalues_only
 from caltest.estimators.combined.findings import findings_of
 from caltest.predictions.faults.numbers.scores import Scores
 from caltest.predictions.faults.numbers.ties import SharedValue, Total, shared_value
