@@ -283,15 +283,11 @@ def practical(rejects: bool, measures: Sequence[Measure], power: float | None) -
     if not rejects and answer:
         return f", but {widest(measures)}"
     if not rejects:
-        return f", but {MISSED}" if is_missed(most is not None, power) else ""
+        may_be_there = most is not None if power is None else power < HIGH
+        return f", but {MISSED}" if may_be_there else ""
     if answer:
         return ": the error is large enough to matter"
     if most is None:
         return ": the predictions cannot be taken at face value"
     far = amount(most.margin, f" {most.unit.removeprefix('percentage ')}")
     return f"; whether {most.event} are more than {far} off remains open"
-
-
-def is_missed(is_judged: bool, power: float | None) -> bool:
-    """Whether errors that matter could be there although calibration is not rejected."""
-    return is_judged if power is None else power < HIGH

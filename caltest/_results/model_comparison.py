@@ -182,7 +182,20 @@ class ModelComparison(Comparison[ComparedModel], Stored):
 
     def remarks(self) -> list[str]:
         """What is how far off; why p-values are 0, which is the smallest possible, and of which test they are not."""
-        return [*_how_far(self.rows, self.kind), *remarks(self.rows, self.n_resamples), *sharper(self._errors)]
+        alike: dict[str, list[tuple[float, str]]] = {}
+        for row in self.rows:
+            if row.gap is not None and row.margin is not None:
+                what = "probabilities of each class" if self.kind == "class" else row.compared
+                alike.setdefault(what, []).append((row.margin, row.name))
+        lines = []
+        for what, some in alike.items():
+            margins, names = zip(*some, strict=True)
+            least, most = amount(min(margins)), amount(max(margins))
+            which = "" if len(alike) == 1 else f" for {first_of(names, LISTED, ', ')}"
+            too_much = f"more than {least if least == most else f'{least} to {most}'} matters"
+            unit = f"{short(row.unit for row in self.rows)} off{which}"
+            lines.append(f"{unit}: 95 % interval for how far {what} are off on average ({too_much})")
+        return [*lines, *remarks(self.rows, self.n_resamples), *sharper(self._errors)]
 
     def verdict(self, alpha: float = 0.05) -> str:
         """For which rows calibration is rejected at a level and whether their errors matter, in words."""
@@ -243,24 +256,6 @@ class ModelComparison(Comparison[ComparedModel], Stored):
 
 def _score_cell(row: ComparedModel) -> str:
     return "-" if row.score is None else f"{row.score:.3f}" if 0.001 <= row.score <= 1.0 else f"{row.score:.3g}"
-
-
-def _how_far(rows: Sequence[ComparedModel], kind: str) -> list[str]:
-    """What the gaps of rows are of, a line for those that are of the same; those of classes are of each."""
-    alike: dict[str, list[tuple[float, str]]] = {}
-    for row in rows:
-        if row.gap is not None and row.margin is not None:
-            what = "probabilities of each class" if kind == "class" else row.compared
-            alike.setdefault(what, []).append((row.margin, row.name))
-    lines = []
-    for what, some in alike.items():
-        margins, names = zip(*some, strict=True)
-        least, most = amount(min(margins)), amount(max(margins))
-        which = "" if len(alike) == 1 else f" for {first_of(names, LISTED, ', ')}"
-        too_much = f"more than {least if least == most else f'{least} to {most}'} matters"
-        unit = f"{short(row.unit for row in rows)} off{which}"
-        lines.append(f"{unit}: 95 % interval for how far {what} are off on average ({too_much})")
-    return lines
 
 
 ANSWERS = {True: "large enough to matter", False: "too small to matter", None: "open"}

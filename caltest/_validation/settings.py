@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import partial
 from inspect import signature
 from math import inf, nan
@@ -41,6 +42,13 @@ class Settings(OwnErrstate):
     def __post_init__(self) -> None:
         for name, check in self._checks.items():
             object.__setattr__(self, name, check(name, getattr(self, name)))
+
+    def _with(self, **values: Any) -> Self:
+        """A copy with other values of some fields, which are not checked."""
+        changed = copy(self)
+        for name, value in values.items():
+            object.__setattr__(changed, name, value)
+        return changed
 
 
 def real_number(value: Any) -> float:

@@ -136,7 +136,12 @@ def _of_statsmodels(results: Any, data: Any, terms: dict[str, ArrayLike]) -> Pre
         names = getattr(inner, "_ynames_map", {})
         return Categorical(np.asarray(results.predict(data)), classes=_class_names(names.values()))
     if kind in ("Logit", "Probit") or type(family).__name__ == "Binomial":
-        return _of_event(np.asarray(results.predict(data, **of_rows)), inner)
+        probability = np.asarray(results.predict(data, **of_rows))
+        # Of booleans and text formulas model the first of two classes; here it is the second.
+        levels = [re.fullmatch(r"(.*)\[(.*)\]", str(name)) for name in np.ravel(inner.endog_names)]
+        if len(levels) != 2 or None in levels:
+            return Bernoulli(probability)
+        return Bernoulli(1.0 - probability, classes=_class_names(level[2] for level in levels if level))
     if kind == "GLM" and hasattr(family, "get_distribution"):
         if np.any(np.not_equal(inner.var_weights, 1.0)):
             raise ValueError(
@@ -180,14 +185,6 @@ def _class_names(names: Iterable[Any]) -> list[Any] | None:
     text = [str(name) for name in names]
     found: list[Any] | None = numbers_of(text) if all(map(is_number, text)) else text
     return None if found in (list(range(len(text))), ["False", "True"]) else found
-
-
-def _of_event(probability: FloatArray, model: Any) -> Bernoulli:
-    """Probabilities of the second of two classes, of which formulas for booleans and text model the first one."""
-    levels = [re.fullmatch(r"(.*)\[(.*)\]", str(name)) for name in np.ravel(model.endog_names)]
-    if len(levels) != 2 or None in levels:
-        return Bernoulli(probability)
-    return Bernoulli(1.0 - probability, classes=_class_names(level[2] for level in levels if level))
 
 
 def _of_lifelines(fitter: Any, data: Any, time: ArrayLike) -> Predictions:

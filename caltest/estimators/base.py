@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -116,13 +115,6 @@ class Estimator(CalledWithData, ABC):
         """The resolved estimator for some of the predictions it was resolved with."""
         return self
 
-    def _with(self, **values: Any) -> Self:
-        """A copy with other values of some fields, which are not checked."""
-        changed = copy(self)
-        for name, value in values.items():
-            object.__setattr__(changed, name, value)
-        return changed
-
     @abstractmethod
     def estimate(self, sample: Sample) -> float:
         """The estimate from a checked sample; the estimator is resolved."""
@@ -226,11 +218,3 @@ class HasTextbookLaw(Protocol):
 
     def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
         """The tail beyond the estimate from a sample."""
-
-
-@runtime_checkable
-class HasTextbookSums(Protocol):
-    """The tail follows from the sums of a ``SummableEstimator``."""
-
-    def tail_of_sums(self, sums: Any) -> TextbookTail:
-        """The tail beyond the estimate from the sums of all parts."""

@@ -1,7 +1,6 @@
 """Kernels that are decreasing functions of a distance: of predicted distributions, or of real targets."""
 
 from abc import abstractmethod
-from copy import copy
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Self
 
@@ -205,7 +204,7 @@ class RadialKernel(PredictionKernel, TargetKernel, Settings):
 
     def resolve_metric(self, predictions: Predicted) -> Self:
         metric = predictions.resolve_metric(self.metric)
-        return self if metric is self.metric else self._changed("metric", metric)
+        return self if metric is self.metric else self._with(metric=metric)
 
     def resolve_distinct(self, predictions: Predicted) -> Self:
         """Replace the bandwidth by the median distance of the pairs of predictions that differ."""
@@ -218,15 +217,10 @@ class RadialKernel(PredictionKernel, TargetKernel, Settings):
 
     def with_bandwidth(self, bandwidth: float) -> Self:
         """The same kernel with another bandwidth, without a second warning if it is not positive definite."""
-        return self._changed("bandwidth", positive_number("bandwidth", bandwidth))
+        return self._with(bandwidth=positive_number("bandwidth", bandwidth))
 
     def scaled(self, factor: float) -> Self:
         return self.with_bandwidth(factor * self.width)
-
-    def _changed(self, name: str, value: object) -> Self:
-        changed = copy(self)
-        object.__setattr__(changed, name, value)
-        return changed
 
     def describe(self) -> str:
         return self._describe(self.metric.symbol)

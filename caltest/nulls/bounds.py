@@ -115,17 +115,14 @@ class OutcomeSum:
             return chance
         if s <= 0.0:
             return 1.0
-        t = self._tilt_to(s)
-        return min(1.0, exp(self.tilted(t)[0] - t * s))
-
-    def _tilt_to(self, s: float) -> float:
-        """The t > 0 whose tilted law has the mean s, of those between 0 and the largest value."""
+        # The law that is tilted to the mean s, which is between 0 and the largest value.
         low, high = 1.0, 1.0
         while self.tilted(low)[1] > s and low > 1e-300:
             low /= 2.0
         while self.tilted(high)[1] < s and high < 1e300:
             high *= 2.0
-        return float(scipy.optimize.brentq(lambda t: self.tilted(t)[1] - s, low, high, xtol=1e-300, rtol=1e-12))
+        t = float(scipy.optimize.brentq(lambda t: self.tilted(t)[1] - s, low, high, xtol=1e-300, rtol=1e-12))
+        return min(1.0, exp(self.tilted(t)[0] - t * s))
 
 
 @dataclass(frozen=True)

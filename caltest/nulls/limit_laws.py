@@ -12,7 +12,7 @@ from caltest._laws import pearson3_tail
 from caltest._results.calibration_test_result import PValueKind
 from caltest._validation import at_least, choice, switch, whole
 from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator, HasTextbookLaw
-from caltest.estimators.base import HasTextbookSums, TextbookTail
+from caltest.estimators.base import TextbookTail
 from caltest.estimators.combined.findings import LEVEL
 from caltest.hstatistics.variances.moments import standard_deviations, third_moment
 from caltest.hstatistics.variances.null_variance import has_formula, variance_of_blocks
@@ -405,7 +405,7 @@ class TextbookNull(SummableNull[Any]):
         return True
 
     def check_summable(self, estimator: Any) -> None:
-        if not isinstance(estimator, HasTextbookSums):
+        if not hasattr(estimator, "tail_of_sums"):
             raise self._illegal(estimator, "ExcessLogScore() or ExcessBrierScore(), for data that come in chunks")
 
     def statistic_name_of(self, estimator: HasTextbookLaw) -> str:

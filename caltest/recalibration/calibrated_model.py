@@ -101,7 +101,13 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         folds = check_cv(self.cv, y, classifier=True)
         frozen = isinstance(self.estimator, FrozenEstimator)
         if frozen:
-            self._match_classes()
+            known = np.asarray(self.estimator.classes_)
+            others = set(self.classes_.tolist()) - set(known.tolist())
+            if others:
+                raise ValueError(
+                    f"y: got {min(others, key=str)!r}, wanted labels that the classifier knows: {known.tolist()!r}"
+                )
+            self.classes_ = known
         else:
             counts, n_folds = np.unique(y, return_counts=True)[1], folds.get_n_splits(X, y)
             if counts.min() < n_folds and isinstance(self.cv, int):
@@ -145,16 +151,6 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         """The most probable class of each row, the first one among equals."""
         check_is_fitted(self)
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
-
-    def _match_classes(self) -> None:
-        """Take the classes of the classifier, which is fitted already; ``ValueError`` for labels of others."""
-        known = np.asarray(self.estimator.classes_)
-        others = set(self.classes_.tolist()) - set(known.tolist())
-        if others:
-            raise ValueError(
-                f"y: got {min(others, key=str)!r}, wanted labels that the classifier knows: {known.tolist()!r}"
-            )
-        self.classes_ = known
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import ArrayLike, FloatArray
 from caltest._validation import at_least, increasing_levels
 from caltest.predictions import Predictions, QuantileForecast
 from caltest.predictions.inputs.convert import Sample, as_sample
@@ -70,7 +70,15 @@ class FamilyTemperatureScaling(Calibrator):
         sample = as_sample(predictions, targets, classes)
         given = sample.predictions
         _check_losses(sample, "TemperatureScaling()")
-        temperature = _best_temperature(given, sample.targets)
+        from scipy.optimize import minimize_scalar
+
+        def loss(log_temperature: float) -> float:
+            return mean_loss(lambda: given.at_temperature(float(np.exp(log_temperature))), sample.targets)
+
+        ends = np.log(SMALLEST), np.log(LARGEST)
+        found = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-9, "maxiter": 500})
+        best = min((float(found.x), *ends), key=loss)
+        temperature = float(np.exp(best))
         return FamilyTemperatureMap(given.family, temperature, fitted_rows=digest(moment_rows(given)))
 
 
@@ -174,18 +182,6 @@ def _check_losses(sample: Sample, others: str) -> None:
     if not are_finite.all():
         row = int(np.argmin(are_finite))
         raise ValueError(f"targets: got one of density 0 or infinity at row {row}, wanted positive finite densities")
-
-
-def _best_temperature(predictions: Predictions, targets: Array) -> float:
-    from scipy.optimize import minimize_scalar
-
-    def loss(log_temperature: float) -> float:
-        return mean_loss(lambda: predictions.at_temperature(float(np.exp(log_temperature))), targets)
-
-    ends = np.log(SMALLEST), np.log(LARGEST)
-    found = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-9, "maxiter": 500})
-    best = min((float(found.x), *ends), key=loss)
-    return float(np.exp(best))
 
 
 NEAREST = 1e-15

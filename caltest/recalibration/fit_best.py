@@ -147,12 +147,13 @@ def fit_best(
     losses = {name: sample.losses for name, sample in samples.items()}
     scores = {name: float(values.mean()) for name, values in losses.items()}
     best = min(scores, key=lambda name: scores[name])
+    laws = {name: (one.predictions.law.of_classes, one.targets) for name, one in samples.items()}
     return BestFit(
         map=observed.fit(methods[best]),
         name=best,
         scores=scores,
         standard_errors={name: _standard_error(values) for name, values in losses.items()},
-        accuracies=_accuracies(samples),
+        accuracies={name: float(law.hits(y).mean()) for name, (law, y) in laws.items() if law is not None},
         n=len(observed),
         n_folds=number,
         seed=seed,
@@ -204,12 +205,6 @@ def _check_losses(samples: Mapping[str, Sample]) -> None:
     if len(set(losses.values())) > 1:
         which = " and ".join(f"{name}, of which there is the {loss}" for name, loss in losses.items())
         raise TypeError(f"calibrators: got {which}, wanted methods whose predictions have one score")
-
-
-def _accuracies(samples: Mapping[str, Sample]) -> dict[str, float]:
-    """Shares of observations whose most probable class occurred, where there are classes."""
-    laws = {name: (one.predictions.law.of_classes, one.targets) for name, one in samples.items()}
-    return {name: float(law.hits(y).mean()) for name, (law, y) in laws.items() if law is not None}
 
 
 def _standard_error(losses: FloatArray) -> float:

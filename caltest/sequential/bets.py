@@ -185,20 +185,17 @@ class KernelBets(Bets):
     def log_factors(self, sample: Sample) -> tuple[FloatArray, Self]:
         """``log(1 + lambda g / -min g)``; 0 for the first observations."""
         later = copy(self)
-        return later._played(sample), later
-
-    def _played(self, sample: Sample) -> FloatArray:
         factors, start = np.zeros((len(FRACTIONS), len(sample))), 0
-        while self._witness is None and start < len(sample):
-            start += self._wait(sample.take(slice(start, None)))
+        while later._witness is None and start < len(sample):
+            start += later._wait(sample.take(slice(start, None)))
         for part in ranges(len(sample) - start, ROWS):
             place = slice(start + part.start, start + part.stop)
             some = sample.take(place)
-            assert self._witness is not None
-            values, least, near, self._witness = self._witness.values(some)
+            assert later._witness is not None
+            values, least, near, later._witness = later._witness.values(some)
             gains = np.divide(values, -least, out=np.zeros(len(some)), where=-least > NO_WITNESS * near)
             factors[:, place] = np.log1p(np.array(FRACTIONS)[:, None] * gains)
-        return factors
+        return factors, later
 
     def describe(self) -> str:
         return f"witness of k = {'that of the family' if self._kernel is None else self._kernel.describe()}"

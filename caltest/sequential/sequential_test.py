@@ -338,7 +338,8 @@ class SequentialCalibrationTest(Betting[SequentialTestResult]):
         notes = self._notes
         if not are_pvalues_enough() and self.n:
             sample = self._samples()
-            notes = *sample.questions, *notes, *independence_notes(sample, self.lag)
+            found = serial_correlation(sample, self.lag)
+            notes = *sample.questions, *notes, *(() if found is None or found.pvalue > CLEAR else (found.words,))
         if state.n_impossible:
             before = exp(-float(bounds[: state.excluded[0][0]].max(initial=0.0)))
         return SequentialTestResult(
@@ -402,9 +403,3 @@ def serial_correlation(sample: Sample, lag: int) -> SerialCorrelation | None:
     correlation = float(r[lag:] @ r[:-lag]) / square
     z = (correlation + pairs / (n * (n - 1.0))) * n / sqrt(pairs)
     return SerialCorrelation(correlation, float(2.0 * scipy.special.ndtr(-abs(z))), lag)
-
-
-def independence_notes(sample: Sample, lag: int) -> tuple[str, ...]:
-    """A note where they are clearly dependent."""
-    found = serial_correlation(sample, lag)
-    return () if found is None or found.pvalue > CLEAR else (found.words,)

@@ -270,7 +270,16 @@ def cox_calibration(
     p = probability_of_event(sample.predictions, "cox_calibration")
     kept = (p > 0.0) & (p < 1.0)
     x, y = np.log(p[kept]) - np.log1p(-p[kept]), sample.targets[kept]
-    _check_overlap(x, y)
+    # The largest likelihood has a place if both classes overlap in more than a point.
+    zeros, ones = x[y == 0], x[y == 1]
+    if x.size and x.min() == x.max():
+        raise ValueError("predictions: got only one value beside 0 and 1, wanted several, or there is no slope")
+    if not (zeros.size and ones.size and zeros.min() < ones.max() and ones.min() < zeros.max()):
+        raise ValueError(
+            "predictions: got some that separate the outcomes (all events have larger predictions than all others, or "
+            "smaller ones, or there is only one kind of outcome), so the slope is infinite; CoxTest() and "
+            "MonteCarloTest(CoxCalibration()) still apply"
+        )
     fitted = GLM(y, np.column_stack([np.ones(x.size), x]), family=Binomial()).fit(tol=1e-12)
     method = "normal limit of the estimate"
     intercept, slope = (
@@ -290,16 +299,3 @@ def cox_calibration(
         pvalue=estimator.textbook_tail(statistic, sample).pvalue,
         n_used=int(x.size),
     )
-
-
-def _check_overlap(x: FloatArray, y: Array) -> None:
-    """Raise unless the largest likelihood has a place: both classes overlap in more than a point."""
-    zeros, ones = x[y == 0], x[y == 1]
-    if x.size and x.min() == x.max():
-        raise ValueError("predictions: got only one value beside 0 and 1, wanted several, or there is no slope")
-    if not (zeros.size and ones.size and zeros.min() < ones.max() and ones.min() < zeros.max()):
-        raise ValueError(
-            "predictions: got some that separate the outcomes (all events have larger predictions than all others, or "
-            "smaller ones, or there is only one kind of outcome), so the slope is infinite; CoxTest() and "
-            "MonteCarloTest(CoxCalibration()) still apply"
-        )

@@ -272,12 +272,6 @@ class FeaturesComponent(Component):
         return [Column(name, share, row) for (name, share), row in zip(rows, values, strict=True)]
 
 
-def features_component(features: Sequence[Feature], predictions: Predictions) -> FeaturesComponent:
-    """The component of some features."""
-    numbers = FeatureErrors(features, predictions)
-    return FeaturesComponent("features", numbers, len(numbers.bases) * numbers.groups)
-
-
 BINS, BINS_OF_TWO, FEWEST = 5, 3, 5
 """Bins of one column and of each of two, and rows of a bin that is looked at."""
 

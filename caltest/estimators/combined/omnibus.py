@@ -22,11 +22,11 @@ from caltest.estimators.combined.components import (
 )
 from caltest.estimators.combined.evidence import by_component, by_feature, sum_of_reciprocals
 from caltest.estimators.combined.features import (
+    FeatureErrors,
     FeaturesComponent,
     as_features,
     cautions_on_features,
     check_features,
-    features_component,
     taken,
 )
 from caltest.estimators.combined.findings import told
@@ -200,13 +200,16 @@ class Omnibus(JointEstimator):
 
     def check_sample(self, sample: Sample) -> None:
         super().check_sample(sample)
-        check_features(self.features, sample)
-        check_weights(self.weights, sample)
+        if self.features:
+            check_features(self.features, sample)
+        if self.weights is not None:
+            check_weights(self.weights, sample)
         if self.clusters is not None:
             check_clusters(self.clusters, sample.targets)
 
     def cautions(self, sample: Sample) -> tuple[str, ...]:
-        return *super().cautions(sample), *cautions_on_features(self.features, sample)
+        of_rows = super().cautions(sample)
+        return (*of_rows, *cautions_on_features(self.features, sample)) if self.features else of_rows
 
     def given_features(self, features: Any) -> Self:
         if self.features:
@@ -234,7 +237,9 @@ class Omnibus(JointEstimator):
         kernel = (self.kernel or FAMILY_KERNEL).resolve(predictions)
         if self.features:
             components, _ = components_for(kernel, predictions, self.weights, rng, in_memory=True)
-            return self._resolved(kernel, (*components, features_component(self.features, predictions)), None)
+            numbers = FeatureErrors(self.features, predictions)
+            by_features = FeaturesComponent("features", numbers, len(numbers.bases) * numbers.groups)
+            return self._resolved(kernel, (*components, by_features), None)
         if self.weights is None and are_many_numbers(predictions):
             return self._resolved(kernel, *components_in_chunks(kernel, predictions.evenly_spaced(MEDIAN_OF), rng))
         return self._resolved(kernel, *components_for(kernel, predictions, self.weights, rng))
@@ -246,16 +251,6 @@ class Omnibus(JointEstimator):
         """
         if self.draws_by_row:
             return self
-        self.check_chunks(predictions)
-        some = predictions.redrawable
-        kernel = (self.kernel or FAMILY_KERNEL).resolve(some)
-        return self._resolved(kernel, *components_in_chunks(kernel, some, rng))
-
-    def _resolved(self, kernel: ProductKernel, components: tuple[Component, ...], many: OfRows[Any] | None) -> Self:
-        return self._with(kernel=kernel, _components=components, _many=many)
-
-    def check_chunks(self, predictions: Predictions) -> None:
-        """Raise ``TypeError`` unless such predictions can come in chunks."""
         if self.features:
             raise TypeError("features: got some, wanted none for data that come in chunks")
         if self.weights is not None:
@@ -265,6 +260,12 @@ class Omnibus(JointEstimator):
                 f"predictions: got {predictions.family} predictions in chunks, wanted some from which targets can be "
                 "drawn row by row; for others use MonteCarloTest(LowRankSKCE(kernel)), or all data at once"
             )
+        some = predictions.redrawable
+        kernel = (self.kernel or FAMILY_KERNEL).resolve(some)
+        return self._resolved(kernel, *components_in_chunks(kernel, some, rng))
+
+    def _resolved(self, kernel: ProductKernel, components: tuple[Component, ...], many: OfRows[Any] | None) -> Self:
+        return self._with(kernel=kernel, _components=components, _many=many)
 
     @property
     def draws_by_row(self) -> bool:

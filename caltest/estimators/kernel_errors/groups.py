@@ -103,11 +103,10 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
         return self._described("weighted")
 
 
-def check_weights(weights: FloatArray | None, sample: Sample) -> None:
+def check_weights(weights: FloatArray, sample: Sample) -> None:
     """``ValueError`` for weights that are made from the outcomes, or from the spread of members."""
-    if weights is not None:
-        refuse_outcomes([("weights", weights)], np.asarray(sample.targets), "{}")
-        refuse_spread([("weights", weights)], sample, "{}")
+    refuse_outcomes([("weights", weights)], np.asarray(sample.targets), "{}")
+    refuse_spread([("weights", weights)], sample, "{}")
 
 
 def given(hypothesis: str, what: str) -> str:
