@@ -8,7 +8,7 @@ from scipy.special import digamma
 import caltest as ct
 from caltest._basics.numerics import generator_apart
 from caltest._laws import anderson_darling_tail, cramer_von_mises_tail
-from caltest.estimators.classical.pointwise import POINTWISE
+from caltest.estimators.classical.pit import POINTWISE
 
 RNG = np.random.default_rng(1)
 NORMAL = ct.Normal(RNG.normal(size=40), RNG.uniform(0.5, 2.0, 40))
