@@ -175,7 +175,7 @@ def calibration_test(
                 "clusters: got some with weights, features or a lag, wanted none of these beside them; to use these, "
                 "pass one row of each cluster of everything: rows = np.unique(clusters, return_index=True)[1]"
             )
-        columns = [one.values for one in label_columns(clusters, "clusters", order_of(targets, predictions))]
+        columns = [one.values for one in label_columns(clusters, order_of(targets, predictions))]
         same_length(len(Table.of(targets, "targets").values), len(columns[0]), "clusters")
         kept = [one if sample.rows is None else one[sample.rows] for one in columns]
         found = as_clusters(kept if len(kept) == 2 else kept[0])

@@ -163,25 +163,27 @@ def _from_table(table: Table) -> Groups:
     return Groups(as_texts(labels.tolist()), tuple(rows), codes.size)
 
 
-def label_columns(data: ArrayLike, name: str, targets: ArrayLike = None) -> list[Table]:
-    """One column of labels, or two: of an (n, 2) array-like, a data frame, or a pair of columns.
+def label_columns(clusters: ArrayLike, targets: ArrayLike = None) -> list[Table]:
+    """One column of labels of clusters, or two: of an (n, 2) array-like, a data frame, or a pair of columns.
 
     Rows are those of targets, if some are given, as in ``rows_of``.
     """
-    is_pair = isinstance(data, (list, tuple)) and len(data) == 2
-    if is_pair and all(Table.of(one, name).values.ndim == 1 for one in data):
-        columns = [rows_of(one, f"{name}[{j}]", targets) for j, one in enumerate(data)]
+    is_pair = isinstance(clusters, (list, tuple)) and len(clusters) == 2
+    if is_pair and all(Table.of(one, "clusters").values.ndim == 1 for one in clusters):
+        columns = [rows_of(one, f"clusters[{j}]", targets) for j, one in enumerate(clusters)]
     else:
-        values = rows_of(data, name, targets).values
+        values = rows_of(clusters, "clusters", targets).values
         columns = [Table(one) for one in values.T] if values.ndim == 2 else [Table(values)]
         if len(columns) not in (1, 2):
             raise ValueError(
-                f"{name}: got shape {values.shape}, wanted one label per observation, (n,), or two, (n, 2) or a pair "
+                f"clusters: got shape {values.shape}, wanted one label per observation, (n,), or two, (n, 2) or a pair "
                 "of columns"
             )
     sizes = [len(one.values) if one.values.ndim else 0 for one in columns]
     if len(set(sizes)) > 1:
-        raise ValueError(f"{name}: got columns of {sizes[0]} and {sizes[1]} labels, wanted one per observation in each")
+        raise ValueError(
+            f"clusters: got columns of {sizes[0]} and {sizes[1]} labels, wanted one per observation in each"
+        )
     return columns
 
 

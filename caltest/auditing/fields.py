@@ -185,14 +185,12 @@ def _members(data: Data) -> Array:
     return np.asarray(members)
 
 
-def _of_result(
-    found: Any, words: str, looked_at: str = "", draw: Callable[..., Any] | None = None, answer: str = ""
-) -> Section:
+def _of_result(found: Any, words: str, looked_at: str = "", answer: str = "") -> Section:
     """The verdict, or another answer, the table, the picture and the sources of a result.
 
     And what it looked at if that is rejected, unless this is empty.
     """
-    pictures = drawn(found.plot if draw is None else draw, words)
+    pictures = drawn(found.plot, words)
     remarks = {"Remarks": "; ".join(found.remarks())} if found.remarks() else {}
     why = getattr(found, "why", lambda: None)()
     verdict = found.verdict()

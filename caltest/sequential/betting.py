@@ -121,7 +121,7 @@ class Betting(CalledWithData, ABC, Generic[Result]):
 
     def __post_init__(self) -> None:
         one_of("strategy", self.strategy, get_args(Strategy))
-        self.kernel = a_product_or_none("kernel", self.kernel)
+        self.kernel = a_product_or_none(self.kernel)
         self._state = self._empty()
         self._batches: list[Batch] = []
 

@@ -161,7 +161,7 @@ class Omnibus(JointEstimator):
     statistic_name = "log of the mean reciprocal tail probability of all components"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kernel", a_product_or_none("kernel", self.kernel))
+        object.__setattr__(self, "kernel", a_product_or_none(self.kernel))
         object.__setattr__(self, "features", as_features(self.features))
         if self.weights is not None:
             weights = _normalised(observation_weights(self.weights))

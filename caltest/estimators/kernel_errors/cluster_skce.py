@@ -35,7 +35,7 @@ def as_clusters(data: ArrayLike, targets: ArrayLike = None) -> Clusters:
     if isinstance(data, Clusters):
         return data
     partitions = []
-    for one in label_columns(data, "clusters", targets):
+    for one in label_columns(data, targets):
         labels, codes = labels_of(one, "clusters")
         partitions.append(Partition(codes, len(labels)))
     found = Clusters.of(partitions)

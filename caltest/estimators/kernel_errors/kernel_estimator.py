@@ -56,9 +56,9 @@ class FamilyKernel(PairKernel):
 FAMILY_KERNEL = FamilyKernel()
 
 
-def a_product_or_none(name: str, kernel: Any) -> ProductKernel | None:
+def a_product_or_none(kernel: Any) -> ProductKernel | None:
     """A single product kernel; None for that of the family."""
-    return None if kernel is None or isinstance(kernel, FamilyKernel) else a_product_kernel(name, kernel)
+    return None if kernel is None or isinstance(kernel, FamilyKernel) else a_product_kernel("kernel", kernel)
 
 
 class KernelEstimator(Estimator):

@@ -53,16 +53,12 @@ def strips(start: int, stop: int, size: int) -> Iterator[Place]:
         yield slice(start + rows.start, start + rows.stop), slice(start + rows.start, stop)
 
 
-def h_sums(kernel: PairKernel, sample: Sample, size: int | None = None) -> tuple[float, float]:
-    """Sum of ``h`` over the pairs i < j, and over the diagonal, ``size`` rows at a time.
-
-    Time O(n**2), memory O(n k).
-    """
+def h_sums(kernel: PairKernel, sample: Sample) -> tuple[float, float]:
+    """Sum of ``h`` over the pairs i < j, and over the diagonal: time O(n**2), memory O(n k)."""
     n = len(sample)
     pairs, diagonal = 0.0, 0.0
     tiles = tiles_of(kernel, sample)
-    if size is None:
-        size = STRIP if tiles.are_strips else ROWS
+    size = STRIP if tiles.are_strips else ROWS
     places, total = strips(0, n, size), -(-n // size)
     work = NANOSECONDS * n * n * _width(kernel, sample)
     parts = threaded(tiles.sums, places, total, "kernel of all pairs", work=work, products=tiles.products)
