@@ -113,7 +113,8 @@ class Detectable(Entry):
     def power(self, alpha: float = 0.05) -> float:
         """The probability that the test rejects them at a level.
 
-        It is simulated: TODO.
+        It is simulated, and known up to a standard deviation of 2 to 3 points with 999 redraws, of classes up to twice
+        as many with 199.
         """
         return min(1.0, float(self.weights[self.pvalues <= alpha].sum()))
 

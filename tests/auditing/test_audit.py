@@ -88,7 +88,7 @@ def decision(p, y):
 
 @pytest.mark.usefixtures("few_sections")
 def test_decisions():
-    p, y = calibrated(2_000)
+    p, y = calibrated(6_000)
     assert decision(p, y) == "use as it is"
     assert decision(p[:100], y[:100]) == "not enough data to tell"
     wrong = p**2 / (p**2 + (1 - p) ** 2)
@@ -1038,7 +1038,7 @@ def test_rows_needed_are_those_of_a_test_of_a_mean():
 def test_no_rows_are_counted_where_the_power_is_mostly_chance(found, said):
     """Of 400 sets 24 are found, 4 more than of calibrated ones: the number of rows was 100 times n, or 5 times."""
     pvalues = np.sort(np.where(np.arange(400) < found, 0.01, 0.5))
-    result = SimpleNamespace(n=133, detectable=ct.results.Detectable("", pvalues))
+    result = SimpleNamespace(n=133, detectable=ct.results.Detectable("", pvalues, np.full(400, 1 / 400)))
     assert more_rows_in_words(result, "about", "rows") == said
     assert found > 59 or more_rows_in_words(result, "at most", "clusters") is None
 
@@ -1350,7 +1350,7 @@ def test_what_to_do_next_is_said_of_each_decision(only):
         model = ct.audit(p, y, n_resamples=39, rng=1, **more)["model"]
         return model.decision, model.advice
 
-    assert advice(p, y) == (
+    assert advice(*calibrated(6_000)) == (
         "use as it is",
         "Use the predictions as they are, and audit again when the model or the population changes.",
     )

@@ -76,4 +76,5 @@ def pooled(statistics: Sequence[FloatArray], ratios: Sequence[FloatArray]) -> tu
     far = 2.0 * float(np.ptp(x)) + 2.0 * np.log(m + b)
     c = scipy.optimize.brentq(lambda c: float(scipy.special.expit(x - c).sum()) - m, x.min() - far, x.max() + far)
     q = scipy.special.expit(x - c)
-    return resampling_pvalues(both, both, 1.0 - q), q / m
+    # The redraws stand for the law itself here, and none is for the data at hand.
+    return ((1.0 + b) * resampling_pvalues(both, both, 1.0 - q) - 1.0) / b, q / m
