@@ -45,9 +45,9 @@ class Wrong(NamedTuple):
 
     deviation: str
     targets: Array
-    tilt: float | None = None
-    """By how much the excess log loss raises the log ratio of the probabilities of such and of right outcomes, where
-    that is a function of it."""
+    tilt: tuple[str, int, float] | None = None
+    """A component of the omnibus and how many of its numbers, times what, are the log ratio of the probabilities of
+    such and of right outcomes, up to a constant; where that is so."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,10 @@ def simulated(law, sets=SETS):
         return np.mean([ct.OmnibusTest()(law, y, rng=i).pvalue <= 0.05 for i, y in enumerate(wrong)])
 
 
-NOISY = ("5 ordered classes", 1600), ("4 classes", 1600), ("two classes", 1600), ("two classes", 400), ("normal", 400)
+NOISY = (
+    *(("5 ordered classes", 1600), ("4 classes", 1600), ("two classes", 1600), ("two classes", 400)),
+    *(("normal", 400), ("gamma", 400), ("vectors of 2", 400), ("Poisson", 400)),
+)
 """Predictions whose power is neither small nor large, and how many."""
 
 

@@ -15,8 +15,8 @@ from caltest.predictions import Sample
 
 MOST, FIRST, THEN, MORE = 20_000, 100, 300, 1000
 """Predictions up to which the power is simulated; data sets, of which the first are enough where it is clear: of
-vectors, of many classes, of laws with slow quantiles and of many observations; and what numbers have beside them: so
-many more redraws, and as many more data sets as they have already."""
+vectors, of many classes, of laws with slow quantiles and of many observations; and redraws that others have beside as
+many data sets again, where wrong and right ones do not tell of each other."""
 
 MANY = 2000
 """Observations from which on it is often clear, and redraws take most of the time."""
@@ -39,26 +39,26 @@ def detectable(estimator: Omnibus, sample: Sample, values: FloatArray, rng: np.r
     law = predictions.law
     inverts_slowly = law.finite is None and law.is_continuous and not law.inverts_quickly
     is_slow = len(sample) >= MANY or estimator.has_many_classes or sample.targets.ndim > 1 or inverts_slowly
-    sizes = [FIRST, THEN] if is_slow else [FIRST + THEN]
-    if law.finite is None and not is_slow:
-        sizes = [2 * sizes[0]]
-        more = predictions.with_redraws(None, streams(rng, MORE))
-        values = np.concatenate([values, estimator.values(predictions, more)], axis=1)
     found, known = np.empty((len(values), 0)), None
-    for size in sizes:
+    for size in (FIRST, THEN) if is_slow else (FIRST + THEN, FIRST + THEN):
         wrong = predictions.slightly_wrong(rng, size)
         if wrong is None:
             return None
+        if found.size and not is_slow:
+            more = predictions.with_redraws(None, streams(rng, MORE))
+            values = np.concatenate([values, estimator.values(predictions, more)], axis=1)
         found = np.concatenate([found, estimator.values(predictions, wrong.targets)], axis=1)
         statistics, null = estimator.compared(found, values, 1)
         if wrong.tilt is None:
             weights = np.full(statistics.size, 1.0 / statistics.size)
             known = Detectable(wrong.deviation, resampling_pvalues(statistics, null), weights)
         else:
-            row = estimator.row_of("log loss")
-            ratios = [wrong.tilt * some for some in (found[row], values[row, 1:])]
+            name, n_rows, factor = wrong.tilt
+            rows = slice(start := estimator.row_of(name), start + n_rows)
+            ratios = [factor * some.sum(axis=0) for some in (found[rows], values[rows, 1:])]
             known = Detectable(wrong.deviation, *pooled((statistics, null), ratios))
-        if known.power(LOWEST) >= CLEAR or known.power(LEVEL) <= 1.0 - CLEAR:
+        is_clear = known.power(LOWEST) >= CLEAR or known.power(LEVEL) <= 1.0 - CLEAR
+        if is_clear or (wrong.tilt is not None and not is_slow):
             break
     return known
 

@@ -1,6 +1,7 @@
 """Several statistics in one: kernels, scores and likelihood ratios."""
 
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any, Self
 
 import numpy as np
@@ -390,8 +391,7 @@ class Omnibus(JointEstimator):
 
     def row_of(self, name: str) -> int:
         """Where the numbers of a component begin."""
-        names = [one.name for one in self._components]
-        return sum(one.n_values for one in self._components[: names.index(name)])
+        return sum(one.n_values for one in takewhile(lambda one: one.name != name, self._components))
 
     def columns(self, values: FloatArray, null: FloatArray | None = None) -> list[Column]:
         """Those of all components from their numbers, with weights of sum 1; see ``standardised`` for ``null``."""

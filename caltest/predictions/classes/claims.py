@@ -89,4 +89,4 @@ def overconfident(law: "FinitePredictions", rng: Any, size: int) -> Wrong | None
     generator, labels = generator_of(rng), np.empty((size, len(law)), law.label_type)
     for part in ranges(len(law), PROBABILITIES // law.n_classes):
         labels[:, part] = law.take(part).at_temperature(temperature).redraw(generator, size)
-    return Wrong(words, labels, len(law) * (1.0 - 1.0 / temperature))
+    return Wrong(words, labels, ("log loss", 1, len(law) * (1.0 - 1.0 / temperature)))

@@ -92,4 +92,6 @@ def shifted(law: "Predictions", rng: Any, size: int) -> Wrong:
         more = generator.poisson(CountClaim.margin * mean, (size, len(law)))
         return Wrong(TOO_MANY, law.redraw(generator, size) + more)
     scores = generator_of(rng).normal(DEVIATION, 1.0, (size, *mean.shape))
-    return Wrong(SHIFTED, law.of_standard_scores(scores))
+    # The first rows of faults are sums of scores, which are normal.
+    tilt = ("faults", mean[:1].size, DEVIATION) if law.has_normal_scores else None
+    return Wrong(SHIFTED, law.of_standard_scores(scores), tilt)

@@ -6,6 +6,8 @@ from scipy import stats
 
 import caltest as ct
 from caltest.estimators.combined.detectable import pooled
+from caltest.predictions.numbers.claims import DEVIATION
+from caltest.predictions.reductions.standard_scores import scores_of
 
 
 def power(seed, shift=2.0, m=400, b=999, pooling=True):
@@ -39,10 +41,44 @@ def test_pooled_powers_of_what_is_clear_are_one():
 @pytest.mark.parametrize("k", [2, 3, 40])
 def test_the_excess_log_loss_tells_how_likely_labels_are_if_they_are_wrong(k):
     p = ct.Categorical(np.random.default_rng(k).dirichlet(np.full(k, 0.5), 60))
-    _, labels, tilt = p.slightly_wrong(1, 20)
-    temperature = 1.0 / (1.0 - tilt / len(p))
-    moved = p.at_temperature(temperature)
+    _, labels, (name, n_rows, factor) = p.slightly_wrong(1, 20)
+    moved = p.at_temperature(1.0 / (1.0 - factor / len(p)))
     expected = np.array([np.sum(moved.log_density(one) - p.log_density(one)) for one in labels])
-    found = tilt * ct.estimators.ExcessLogScore().estimates(p, labels, None)
-    assert temperature > 1.0
-    assert found - found[0] == pytest.approx(expected - expected[0], rel=1e-9, abs=1e-9)
+    omnibus = ct.estimators.Omnibus().resolve(p)
+    found = factor * omnibus.values(p, labels)[omnibus.row_of(name)]
+    assert (n_rows, factor > 0.0) == (1, True)
+    assert found - found[0] == pytest.approx(expected - expected[0], rel=1e-6, abs=1e-6)
+
+
+MEAN, SD = np.random.default_rng(3).uniform(1.0, 3.0, (2, 40))
+SHIFTED = {
+    "normal": ct.Normal(MEAN, SD),
+    "gamma": ct.Gamma(MEAN, SD),
+    "beta": ct.Beta(MEAN, SD),
+    "log-normal": ct.LogNormal(MEAN, SD),
+    "Weibull": ct.predictions.Continuous(stats.weibull_min(MEAN, scale=SD)),
+    "vectors": ct.MvNormal(np.stack([MEAN, SD], axis=1), np.tile([[2.0, 0.5], [0.5, 1.0]], (40, 1, 1))),
+    "residuals": ct.standardised_residuals(ct.Normal(MEAN, SD), MEAN)[0],
+}
+
+
+@pytest.mark.parametrize("name", SHIFTED)
+def test_the_first_rows_of_faults_tell_how_likely_shifted_outcomes_are(name):
+    law = SHIFTED[name]
+    wrong = law.slightly_wrong(1, 30)
+    component, n_rows, factor = wrong.tilt
+    omnibus = ct.estimators.Omnibus().resolve(law)
+    start = omnibus.row_of(component)
+    found = factor * omnibus.values(law, wrong.targets)[start : start + n_rows].sum(axis=0)
+    z = scores_of(law.law, wrong.targets).reshape(30, -1)
+    expected = np.sum(stats.norm.logpdf(z, DEVIATION) - stats.norm.logpdf(z), axis=1)
+    assert found - found[0] == pytest.approx(expected - expected[0], rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [ct.Laplace(MEAN, SD), ct.StudentT(4.0, MEAN, SD), ct.Poisson(9.0 * MEAN)],
+    ids=["Laplace", "StudentT", "counts"],
+)
+def test_outcomes_moved_in_their_own_units_have_no_such_rows(law):
+    assert law.slightly_wrong(1, 3).tilt is None

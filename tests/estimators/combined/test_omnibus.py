@@ -357,7 +357,7 @@ def test_without_its_power_a_test_has_the_same_numbers():
 
 @pytest.mark.parametrize(
     ("law", "n", "n_sets"),
-    [(lambda mean, scale: ct.StudentT(5.0, mean, scale), 2999, 20), (ct.Laplace, 3999, 160), (ct.Laplace, 4000, 20)],
+    [(lambda mean, scale: ct.StudentT(5.0, mean, scale), 2999, 20), (ct.Laplace, 3999, 80), (ct.Laplace, 4000, 20)],
     ids=["StudentT", "Laplace", "many"],
 )
 def test_a_clear_power_of_laws_with_slow_quantiles_or_of_many_numbers_takes_few_data_sets(law, n, n_sets, monkeypatch):
