@@ -91,8 +91,8 @@ class Detectable(Entry):
     pvalues
         Of simulated data sets, (R,).
     weights
-        The probability that each stands for among wrong data sets, (R,). For classes redraws count, too, by how likely
-        they are if outcomes are wrong (``docs/validity.md``, "Power that results state").
+        The probability that each stands for among wrong data sets, (R,). For classes and normal scores redraws count,
+        too, by how likely they are if predictions are wrong (``docs/validity.md``, "Power that results state").
 
     Examples
     --------
@@ -113,8 +113,8 @@ class Detectable(Entry):
     def power(self, alpha: float = 0.05) -> float:
         """The probability that the test rejects them at a level.
 
-        It is simulated, and known up to a standard deviation of 2 to 3 points with 999 redraws, of classes up to twice
-        as many with 199.
+        It is simulated, and known up to a standard deviation of 2 to 3 points with 999 redraws, and of up to twice as
+        many with 199.
         """
         return min(1.0, float(self.weights[self.pvalues <= alpha].sum()))
 
