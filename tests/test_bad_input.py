@@ -122,6 +122,10 @@ BAD_MATRICES = {
     "complex": (P + 0j, "got values of type complex128, wanted real numbers"),
     "complex objects": ((P + 0j).astype(object), "got values of type complex, wanted numbers"),
     "text": (P.astype(str), "wanted real numbers"),
+    "one text": (
+        np.where(np.arange(3 * N).reshape(N, 3) == 7, "x", P.astype(str)),
+        "got 'x' at row 2, column 1, wanted",
+    ),
     "labels": (NAMES[Y], "not text such as 'cat'; if it is predicted labels, pass predict_proba(X), not predict(X)"),
     "numbers as text": (P.round(3).astype(str), "not text such as '0. ... make numbers of it: numpy.asarray("),
     "decimal commas": (np.full((N, 3), "0,25"), "such as '0,25'; make numbers of it, with points for its"),

@@ -22,7 +22,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from caltest._basics.numerics import Array, ranges
-from caltest._basics.rows import NO_LINES, Convert, Rows, at_once, joined, numbers, rows_of_text, texts
+from caltest._basics.rows import NO_LINES, Convert, Rows, at_once, joined, numbers, rows_of_text, texts, with_numbers
 
 PACKED: dict[bytes, Callable[[Any], Any]] = {
     b"\x1f\x8b": gzip.open,
@@ -189,20 +189,15 @@ def chunks_with_columns(
         if rows.convert is not None:
             # Numbers in the places of these columns keep the numbers of the others in errors.
             kept[:, apart] = "0"
-            kept = (convert or numbers)(rows.path, kept.tolist(), rows.lines.tolist())
+            kept = (convert or numbers)(rows.path, kept.tolist(), rows.lines.tolist(), names)
         kept = kept[:, places]
-        try:
-            kept = kept if convert is not None or kept.dtype.kind != "O" else kept.astype(float)
-        except ValueError as error:
-            are_percentages = any(str(cell).strip().endswith("%") for cell in kept.flat)
-            wanted = "numbers" + "; take the % off and divide by 100" * are_percentages
-            raise ValueError(f"{rows.path}: got columns of predictions with text ({error}), wanted {wanted}") from None
         chosen = [names[i] for i in places]
         if chosen in rows.tables.values():  # The columns of an array have no names of their own.
             chosen = [str(i) for i in range(len(places))]
+        others = replace(rows, head=None, names=chosen, values=kept)
         yield (
-            replace(rows, head=None, names=chosen, values=kept),
-            replace(rows, head=None, names=None, values=taken, convert=None),
+            with_numbers(others) if convert is None else others,
+            replace(rows, head=None, names=[*columns], values=taken, convert=None),
         )
 
 

@@ -30,8 +30,8 @@ NONE = "\x1f"
 """A separator that no text has, for files of one column."""
 
 Cells = list[list[str]]
-Convert = Callable[[str, Cells, list[int]], Array]
-"""What makes values of cells, from the name of the file, these, and their lines."""
+Convert = Callable[[str, Cells, list[int], Sequence[str]], Array]
+"""What makes values of cells, from the name of a file, these, their lines, and names of columns, if they have some."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class Rows:
         if self.head is None or self.convert is None:
             return self
         if not is_header:
-            first = self.convert(self.path, [self.head], [self.head_line])
+            first = self.convert(self.path, [self.head], [self.head_line], ())
             values = np.concatenate([first, self.values]) if len(self.values) else first
             return Rows(self.path, None, self.names, values, np.concatenate([[self.head_line], self.lines]))
         if self.head[0] == "" and len(self.head) > 1:
@@ -90,6 +90,18 @@ class Rows:
         """Which line has a row of the values."""
         return f"line {self.lines[row]}" if self.lines.size else f"row {self.row(row)}"
 
+    def place(self, row: int) -> str:
+        """Which row of the file it is, and which line."""
+        return f"row {self.row(row)}" + (f" ({self.where(row)})" if self.lines.size else "")
+
+
+def column_in_words(place: int, names: Sequence[str] | None) -> str:
+    """A column by its heading, or by its place from 1 if it has none of its own, or one that can be a cell."""
+    name = names[place] if names else ""
+    if not name or is_number(name) or list(names or ()).count(name) > 1:
+        return f"column {place + 1}"
+    return f"column {name!r}"
+
 
 def joined(parts: Sequence[Rows]) -> Rows:
     """All parts of a file as one."""
@@ -98,18 +110,27 @@ def joined(parts: Sequence[Rows]) -> Rows:
     return replace(parts[0], values=values, lines=lines, rows=rows)
 
 
+def with_numbers(rows: Rows) -> Rows:
+    """Rows whose cells are numbers; ``ValueError`` names the first that is none."""
+    if rows.values.dtype.kind != "O":
+        return rows
+    places = next((one for one in (rows.lines, rows.rows) if one.size), np.arange(len(rows))).tolist()
+    unit = "line" if rows.lines.size else "row"
+    return replace(rows, values=numbers(rows.path, rows.values.tolist(), places, rows.names or (), unit))
+
+
 def at_once(width: int, numbers: int | None) -> int:
     """Rows of so many columns that are read at once."""
     return CHUNK if numbers is None else max(1, min(CHUNK, numbers // width))
 
 
-def texts(_: str, cells: Cells, __: list[int]) -> Array:
+def texts(_: str, cells: Cells, __: list[int], ___: Sequence[str]) -> Array:
     """Cells as they are."""
     return np.array(cells, dtype=object)
 
 
-def numbers(name: str, cells: Cells, lines: list[int]) -> Array:
-    """Cells as numbers; ``ValueError`` names the first that is none."""
+def numbers(name: str, cells: Cells, lines: list[int], names: Sequence[str], unit: str = "line") -> Array:
+    """Cells as numbers; ``ValueError`` names the first that is none, and its line, or row."""
     try:
         return np.array([[number(cell) for cell in row] for row in cells])
     except ValueError:
@@ -123,7 +144,8 @@ def numbers(name: str, cells: Cells, lines: list[int]) -> Array:
                 got = f"{cell!r}" if cell else "an empty cell"
                 wanted = "a number" + "; take the % off and divide by 100" * cell.endswith("%")
                 wanted += "; take separators of thousands out" * (THOUSANDS.fullmatch(cell) is not None)
-                raise ValueError(f"{name}, line {lines[i]}: got {got} in column {j + 1}, wanted {wanted}") from None
+                place = column_in_words(j, names)
+                raise ValueError(f"{name}, {unit} {lines[i]}: got {got} in {place}, wanted {wanted}") from None
     return values
 
 
@@ -151,7 +173,7 @@ def rows_of_text(
     while chunk := list(islice(rows, size)):
         _check_width(name, chunk, width, head_line, head)
         lines = np.array([line for line, _ in chunk], dtype=np.intp)
-        values = convert(name, [cells for _, cells in chunk], lines.tolist())
+        values = convert(name, [cells for _, cells in chunk], lines.tolist(), head or names or ())
         yield replace(part, values=values, lines=lines).numbered(start)
         part, start = replace(part, head=None, names=head or names), start + len(lines)
     if not start:

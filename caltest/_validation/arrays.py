@@ -30,6 +30,10 @@ def _not_real(array: Array, name: str) -> ValueError:
     if first.endswith("%"):
         advice = f"; take the % off {first!r} and divide by 100"
     elif is_number(first):
+        are_others = np.array([not is_number(str(cell)) for cell in array.flat]).reshape(array.shape)
+        if are_others.any():
+            where, place = first_place(are_others)
+            return ValueError(f"{name}: got {str(array[where])!r} at {place}, wanted real numbers")
         points = ", with points for its decimal commas" * ("," in first)
         advice = f", not text such as {first!r}; make numbers of it{points}: numpy.asarray(text, dtype=float)"
     elif first and name.endswith("probabilities"):

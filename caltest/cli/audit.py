@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.files import read_rows
-from caltest._basics.numerics import Array, IntArray
+from caltest._basics.numerics import Array
 from caltest._basics.rows import texts
 from caltest._basics.threads import in_terminal
 from caltest._results.report import once
@@ -17,7 +17,7 @@ from caltest.auditing.fields import FIELDS
 from caltest.auditing.section import LEVEL
 from caltest.cli.inputs.answers import is_of_answers, read_samples
 from caltest.cli.inputs.headers import MISSING
-from caltest.cli.inputs.prediction_files import cluster_columns, kept_rows, read_columns, sample_of
+from caltest.cli.inputs.prediction_files import check_clusters, cluster_columns, kept_rows, read_columns, sample_of
 from caltest.cli.options import JUDGED, add, comma_separated, command, show
 from caltest.cli.outputs import check_outputs
 from caltest.predictions import Sample
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     sample.predictions.notes = once(*sample.predictions.notes, *sample.matched)
     targets: Any = sample.targets if options.family == "curves" else sample.as_given
     if options.event_column is not None:
-        targets = Censored(targets, _events(roles.pop("event_column"), sample.rows))
+        targets = Censored(targets, _events(roles.pop("event_column")))
     found = audit(
         sample.predictions,
         targets,
@@ -115,14 +115,17 @@ def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[s
             f"--{option.replace('_', '-')}: got {beside[0]!r}, wanted a column of --features: "
             f"{', '.join(known) or 'none'}; or of PREDICTIONS with --outcome-column"
         )
+    checks: dict[str, Any] = dict.fromkeys(options.clusters or [], check_clusters)
+    if options.event_column is not None:
+        checks[options.event_column] = _events
     if of_answers:
         roles_only = [name for name in beside if name in taken]
         others = [name for name in beside if name not in taken]
         sample, n, fields = read_samples(options.predictions, options.missing, roles_only, others)
     else:
-        sample, n, fields = sample_of(options, beside)
+        sample, n, fields = sample_of(options, beside, checks)
         fields = {name: kept_rows(column, sample) for name, column in fields.items()}
-    features = {name: fields[name] for name in named} if path is None else read_columns(path, n, sample)
+    features = {name: fields[name] for name in named} if path is None else read_columns(path, n, sample, checks)
     columns = features | fields
     roles: dict[str, Any] = {
         option: cluster_columns(columns, names) if option == "clusters" else columns[names[0]]
@@ -132,11 +135,8 @@ def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[s
     return sample, used, roles
 
 
-def _events(column: Array, rows: IntArray | None = None) -> Array:
-    """Whether each time is that of an event; ``ValueError`` for other values than 0 and 1, or words for them.
-
-    Rows are those of the file that are left, or all.
-    """
+def _events(column: Array) -> Array:
+    """Whether each time is that of an event; ``ValueError`` for other values than 0 and 1, or words for them."""
     written = [str(one).strip() for one in column.tolist()]
     said = said_to_occur(written)
     if said is not None:
@@ -144,8 +144,8 @@ def _events(column: Array, rows: IntArray | None = None) -> Array:
     values = {"0": False, "0.0": False, "1": True, "1.0": True}
     wrong = next((i for i, one in enumerate(written) if one not in values), None)
     if wrong is not None:
-        row, advice = wrong if rows is None else rows[wrong], ""
+        advice = ""
         if written[wrong].lower() in MISSING:
             advice = "; leave rows out of which it is not known whether the event occurred"
-        raise ValueError(f"--event-column: got {column[wrong]} at row {row}, wanted 0 or 1, or no or yes{advice}")
+        raise ValueError(f"--event-column: got {column[wrong]} at row {wrong}, wanted 0 or 1, or no or yes{advice}")
     return np.array([values[one] for one in written])

@@ -13,7 +13,7 @@ import caltest as ct
 from caltest._basics.arrays import to_array
 from caltest._basics.files import chunks_with_columns, holds_rows, read_chunks
 from caltest._basics.numerics import Array, IntArray, evenly_spaced, memory_size, seed_of
-from caltest._basics.rows import Convert, Rows, at_once, joined, numbers, texts
+from caltest._basics.rows import Convert, Rows, at_once, joined, numbers, texts, with_numbers
 from caltest._basics.threads import progress_bars, tracked
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation.labels import classes_of
@@ -59,6 +59,8 @@ class Files:
             yield from chunks_with_columns(self.predictions, [self.outcomes], self.columns, convert, AT_ONCE)
             return
         given = read_chunks(self.predictions, convert or numbers, numbers_at_once=AT_ONCE)
+        if convert is None:
+            given = map(with_numbers, given)
         if self.columns:
             some = chunks_with_columns(self.predictions, (), self.columns, convert, AT_ONCE)
             given = (one for one, _ in some)
@@ -197,13 +199,11 @@ class Survey:
             some = wanted[(wanted >= start) & (wanted < start + there.size)] - start
             start += there.size
             given, observed = (one.part(there[some]) for one in (given, observed))
-            if given.values.dtype == object:
-                given = replace(given, values=numbers(given.path, given.values.tolist(), given.lines.tolist()))
-            found.append((given, observed))
+            found.append((with_numbers(given), observed))
         return self.sample(*map(joined, zip(*found, strict=True))).predictions
 
 
-def _uncounted(_: str, cells: Sequence[Sequence[str]], __: Sequence[int]) -> Array:
+def _uncounted(_: str, cells: Sequence[Sequence[str]], __: Sequence[int], ___: Sequence[str]) -> Array:
     """Cells that nobody looks at."""
     return np.zeros((len(cells), len(cells[0])), dtype=bool)
 

@@ -1,6 +1,7 @@
 """Options that several commands share, and how results are printed."""
 
 import argparse
+import csv
 import json
 import os
 import sys
@@ -38,8 +39,8 @@ seed = _number(int, lambda number: number >= 0, "a whole number of at least 0")
 
 
 def comma_separated(text: str) -> list[str]:
-    """Names of columns with commas between them."""
-    return [name.strip() for name in text.split(",")]
+    """Names of columns with commas between them; those that have commas are in quotes, as in CSV files."""
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [""])]
 
 
 def _family(name: str, what: str) -> dict[str, Any]:

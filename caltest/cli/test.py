@@ -15,10 +15,17 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import cells_of, widest
 from caltest._results.report import once, pvalues_of
 from caltest._results.tables import ASKED, Table, asked_in
-from caltest._validation import at_least
+from caltest._validation import at_least, observation_weights
 from caltest._validation.groups import groups_of_any_size
 from caltest.cli.inputs.answers import ece_notes, is_of_answers, read_samples
-from caltest.cli.inputs.prediction_files import cluster_columns, kept_rows, read_columns, read_weights, sample_of
+from caltest.cli.inputs.prediction_files import (
+    check_clusters,
+    cluster_columns,
+    kept_rows,
+    read_columns,
+    read_weights,
+    sample_of,
+)
 from caltest.cli.large_files import Files, tested_in_parts
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import JUDGED, add, comma_separated, command, outcomes_of, show
@@ -153,7 +160,10 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
         )
     else:
         columns = [*asked, *named, *([str(options.weights)] if weights_column else [])]
-        sample, n, fields = sample_of(options, columns)
+        checks: dict[str, Any] = dict.fromkeys(options.clusters or [], check_clusters)
+        if weights_column:
+            checks[str(options.weights)] = observation_weights
+        sample, n, fields = sample_of(options, columns, checks)
         fields |= {name: kept_rows(fields[name], sample) for name in (*asked, *named)}
     if options.features is not None and not features_column:
         fields = read_columns(options.features, n, sample)

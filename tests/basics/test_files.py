@@ -215,12 +215,12 @@ BAD = {
     "text": (
         ["a,b,c", *ROWS[:3], "0.5,x,0.5", *ROWS[4:]],
         LABELS,
-        "p.csv, line 5: got 'x' in column 2, wanted a number",
+        "p.csv, line 5: got 'x' in column 'b', wanted a number",
     ),
     "after names over two lines": (
         ['"a\nb",c,d', *ROWS[:3], "0.5,x,0.5"],
         LABELS,
-        "p.csv, line 6: got 'x' in column 2",
+        "p.csv, line 6: got 'x' in column 'c', wanted",
     ),
     "too few cells": ([*ROWS[:3], "0.5,0.5", *ROWS[4:]], LABELS, "p.csv, line 4: got 2 cells, wanted 3, as in line 1"),
     "commas at the end": ([row + "," for row in ROWS], LABELS, "got an empty cell in column 4, wanted a number"),
@@ -296,7 +296,7 @@ BAD = {
     "thousands": (
         ["a;b;c", "4,236.5;0.5;0.5"],
         LABELS,
-        "p.csv, line 2: got '4,236.5' in column 1, wanted a number; take separators of thousands out",
+        "p.csv, line 2: got '4,236.5' in column 'a', wanted a number; take separators of thousands out",
     ),
     "thousands or decimals": (
         ["a;b;c", "4,236;900;-1,000"],
@@ -368,7 +368,7 @@ def test_files_are_read_by_chunks(run, monkeypatch):
     assert json.loads(run(rows, NAMED)[1])["pvalue"] == expected()
     assert sizes[:5] == [7, 7, 7, 7, 2]
     _, _, err = run([*rows[:20], "0,5;x;0,5"], NAMED)
-    assert "line 21: got 'x' in column 2" in err
+    assert "line 21: got 'x' in column 'dog'" in err
 
 
 def test_parts_of_text_know_their_rows_and_lines():

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -282,7 +283,7 @@ def test_comparisons_of_members(tmp_path, ensemble, capsys):
         (ROWS, ["1", "0", "0"], [], "wanted 4, one per row of"),
         (ROWS, ["1", "2", "2", "1"], [], "subtract 1"),
         (["0.2,x", "0.5,0.5"], ["1", "0"], [], "line 1: got 'x' in column 2, wanted a number"),
-        (["a,b", "0.2,x", "0.5,0.5"], ["1", "0"], [], "line 2: got 'x' in column 2, wanted a number"),
+        (["a,b", "0.2,x", "0.5,0.5"], ["1", "0"], [], "line 2: got 'x' in column 'b', wanted a number"),
         ([",a,b", "0,0.2,0.8"], ["1"], [], "save without the index"),
         (ROWS, ["0,1", "1,0", "2,0", "3,1"], [], "got 2 columns, wanted 1"),
         (ROWS, ["dog", "cat", "cat", "dog"], [], "a header with the names"),
@@ -290,7 +291,7 @@ def test_comparisons_of_members(tmp_path, ensemble, capsys):
         (["a,b"], ["1"], [], "no rows after the header"),
         (ROWS, ["1", "0", "0", "1"], ["--normal", "--test", "mmce"], "Categorical or Bernoulli"),
         (["1", "2"], ["1", "2"], ["--normal"], "wanted 2: mean and standard deviation"),
-        (["p", "3.1%"], ["1"], [], "got '3.1%' in column 1, wanted a number; take the % off and divide by 100"),
+        (["p", "3.1%"], ["1"], [], "got '3.1%' in column 'p', wanted a number; take the % off and divide by 100"),
         (["1.5,1", "2,1"], ["1.2", "2.3"], [], "with --normal, or members with --members$"),
         (["1.5,2", "1.5,inf"], ["1", "2"], ["--members"], r"predictions.csv: got inf at row 1 \(line 2\), column 2"),
         ([""], ["1"], [], "empty file"),
@@ -908,7 +909,7 @@ def test_compare_takes_a_column_for_each_model(cohort, capsys):
     assert [row["pvalue"] for row in json.loads(out)["rows"]] == [row.pvalue for row in expected.rows]
     status, _, err = command(capsys, *arguments)
     assert status == 2
-    assert "cohort.csv, line 2: got 'P0' in column 1, wanted a number" in err
+    assert "cohort.csv, line 2: got 'P0' in column 'id', wanted a number" in err
     assert "--columns" in err
     assert "--outcome-column" in command(capsys, "compare", path, path, "--columns", "old")[2]
     assert command(capsys, "compare", path, path, "--outcome-column", "died")[0] == 2
@@ -1003,7 +1004,7 @@ def test_audit_takes_events_of_survival(cohort, capsys):
     assert "What does survival analysis ask for?" in out
     assert "--event-column" in command(capsys, *common, "--field", "survival")[2]
     assert (
-        "--event-column: got N at row 0, wanted 0 or 1, or no or yes"
+        "column 'site': --event-column: got N at row 0 (line 2), wanted 0 or 1, or no or yes"
         in command(capsys, *common, "--event-column", "site")[2]
     )
 
@@ -1013,9 +1014,16 @@ def test_events_may_be_words():
         assert _events(np.array(words)).tolist() == [False, True, False]
 
 
-def test_rows_of_missing_events_are_those_of_the_file():
-    with pytest.raises(ValueError, match="got nan at row 9, wanted 0 or 1, or no or yes; leave rows out of which"):
-        _events(np.array([1.0, np.nan]), np.array([4, 9]))
+def test_rows_of_missing_events_are_those_of_the_file(cohort, capsys):
+    path, *_ = cohort
+    lines = Path(path).read_text().splitlines()
+    cells = [line.split(",") for line in lines]
+    cells[3][9], cells[7][10] = "", ""
+    Path(path).write_text("\n".join(map(",".join, cells)))
+    named = "--outcome-column", "months", "--columns", "mean,sd", "--event-column", "event"
+    status, _, err = command(capsys, "audit", path, *named, "--normal", "--missing", "drop")
+    assert status == 2
+    assert "'event': --event-column: got nan at row 6 (line 8), wanted 0 or 1, or no or yes; leave rows out of" in err
 
 
 def test_audit_takes_survival_curves(cohort, tmp_path, capsys):

@@ -131,7 +131,7 @@ def test_files_that_end_within_a_row(tmp_path, run):
 
 def test_errors_name_rows_of_the_file(tmp_path, run):
     for column, value, error in (
-        ("answer", "maybe", "got 'maybe' at row 900 (line 902), wanted one of the names in the header"),
+        ("answer", "maybe", "got 'maybe' at row 900 (line 902), column 'answer', wanted one of the names"),
         ("yes", 0.1, "row 900 (line 902)"),
     ):
         table = TABLE.copy()

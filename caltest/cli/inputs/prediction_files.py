@@ -2,7 +2,7 @@
 
 import re
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ import numpy as np
 from caltest._basics.arrays import Table
 from caltest._basics.files import LONGEST, read_rows, read_with_columns
 from caltest._basics.numerics import Array, FloatArray
-from caltest._basics.rows import Rows, decimals, is_number, number, numbers, texts
+from caltest._basics.rows import Rows, column_in_words, decimals, is_number, number, numbers, texts, with_numbers
 from caltest._validation import observation_weights, same_length
 from caltest._validation.column_names import refuse_quantiles, require_mean_and_deviation
 from caltest._validation.labels import names_in_columns, numbers_of, said_to_occur
@@ -23,6 +23,9 @@ from caltest.predictions import Ensemble, Normal, Predictions, Sample, SurvivalC
 from caltest.predictions.inputs.convert import Missing, as_predictions, as_sample
 
 NUMBERS = "are two columns, mean and standard deviation, with --normal, or members with --members"
+
+Checks = Mapping[str, Callable[[Array], object]]
+"""What raises ``ValueError`` for a wrong row of a column, by the name of this one."""
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
 """Whole numbers, which are read with all their digits."""
@@ -48,19 +51,22 @@ def read_sample(
     columns: Sequence[str] = (),
     others: Sequence[str] = (),
     classes: Sequence[str] = (),
+    checks: Checks | None = None,
 ) -> tuple[Sample, int, dict[str, Array]]:
     """Predictions and outcomes from files, the number n of rows, missing outcomes included, and other columns (n,).
 
     Outcomes are a file, what was read of one, or the name of a column of the file of predictions, which the others are
     in too. Predictions are in the rest of the columns, or in those that are named; of numbers if there is a ``family``,
     ``"normal"`` or ``"members"``, of times if it is ``"curves"``; targets are then the times, not their intervals.
-    ``classes`` are names of the outcomes 0, 1, ..., by default of the columns if outcomes are such names.
-    Errors name the file, and the line where there is one.
+    ``classes`` are names of the outcomes 0, 1, ..., by default of the columns if outcomes are such names. ``checks``
+    are of other columns. Errors name the file, and the line where there is one.
     """
     if isinstance(outcomes, str):
         given, taken = _read(predictions, family, columns, [outcomes, *others])
         found = {name: _column(taken, j) for j, name in enumerate(others, 1)}
-        return *_matched(given, replace(taken, values=taken.values[:, :1]), family, missing, classes), found
+        sample, n = _matched(given, replace(taken, values=taken.values[:, :1]), family, missing, classes)
+        _check(found, checks, taken, sample)
+        return sample, n, found
     if isinstance(outcomes, Path):
         check_different([predictions, outcomes])
     given, _ = _read(predictions, family, columns)
@@ -68,9 +74,11 @@ def read_sample(
     return *_matched(given, observed, family, missing, classes), {}
 
 
-def sample_of(options: Namespace, others: Sequence[str] = ()) -> tuple[Sample, int, dict[str, Array]]:
+def sample_of(
+    options: Namespace, others: Sequence[str] = (), checks: Checks | None = None
+) -> tuple[Sample, int, dict[str, Array]]:
     """The same of what the arguments of a command name."""
-    how = options.family, options.missing, options.columns, others, options.classes
+    how = options.family, options.missing, options.columns, others, options.classes, checks
     return read_sample(options.predictions, outcomes_of(options), *how)
 
 
@@ -84,7 +92,7 @@ def _read(path: Path, family: str, columns: Sequence[str] = (), others: Sequence
         if columns or others:
             given, taken = read_with_columns(path, others, columns)
         else:
-            given = taken = read_rows(path, numbers)
+            given = taken = with_numbers(read_rows(path, numbers))
         if not family and not columns:
             check_columns(given)
     return given, taken
@@ -166,7 +174,7 @@ def read_weights(path: Path, n: int) -> FloatArray:
     return np.asarray(table.values[:, 0], dtype=np.float64)
 
 
-def read_columns(path: Path, n: int, sample: Sample) -> dict[str, Array]:
+def read_columns(path: Path, n: int, sample: Sample, checks: Checks | None = None) -> dict[str, Array]:
     """Columns of n rows by the names in the first line: numbers where all cells are, missing ones NaN, else text.
 
     Only the rows of a sample are kept.
@@ -176,7 +184,20 @@ def read_columns(path: Path, n: int, sample: Sample) -> dict[str, Array]:
         same_length(n, len(table.values), "rows")
     except ValueError as error:
         raise ValueError(f"{table.path}: {error}, and a header with names") from None
-    return {name: kept_rows(_column(table, j), sample) for j, name in enumerate(table.names or ())}
+    found = {name: _column(table, j) for j, name in enumerate(table.names or ())}
+    _check(found, checks, table, sample)
+    return {name: kept_rows(column, sample) for name, column in found.items()}
+
+
+def _check(columns: Mapping[str, Array], checks: Checks | None, rows: Rows, sample: Sample) -> None:
+    """Check some columns of the rows that a sample has; errors say where in the file they are."""
+    places = np.arange(len(rows)) if sample.rows is None else sample.rows
+    for name in columns.keys() & (checks or {}).keys():
+        try:
+            (checks or {})[name](columns[name][places])
+        except ValueError as error:
+            message = re.sub(r"\brow (\d+)", lambda found: rows.place(int(places[int(found[1])])), str(error))
+            raise ValueError(f"{rows.path}, column {name!r}: {message}") from None
 
 
 def kept_rows(column: Array, sample: Sample) -> Array:
@@ -224,16 +245,19 @@ def _named(predictions: Predictions, columns: list[str] | None) -> Predictions:
 
 
 def cluster_columns(columns: Mapping[str, Array], names: Sequence[str]) -> Array:
-    """Labels of the clusters of the rows, (n,) or (n, 2), all of them known."""
-    for name in names:
-        values = [str(one).strip().lower() for one in columns[name].tolist()]
-        missing = [i for i, one in enumerate(values) if one in MISSING]
-        if missing:
-            raise ValueError(
-                f"--clusters: got {len(missing)} rows without {name!r}, the first of them row {missing[0]}, wanted the "
-                "cluster of each row; leave these rows out, or give each a name of its own"
-            )
+    """Labels of the clusters of the rows, (n,) or (n, 2)."""
     return columns[names[0]] if len(names) == 1 else np.column_stack([columns[name] for name in names])
+
+
+def check_clusters(column: Array) -> None:
+    """Raise ``ValueError`` unless the cluster of each row is known."""
+    values = [str(one).strip().lower() for one in column.tolist()]
+    missing = [i for i, one in enumerate(values) if one in MISSING]
+    if missing:
+        raise ValueError(
+            f"--clusters: got {len(missing)} rows without one, the first of them row {missing[0]}, wanted the cluster "
+            "of each row; leave these rows out, or give each a name of its own"
+        )
 
 
 def names_of(table: Rows) -> tuple[str, ...] | None:
@@ -298,8 +322,8 @@ def _check_names(rows: Rows, values: Array, present: Array, predictions: Rows) -
         order = names_in_columns(names, np.unique(values[present].astype(str)).tolist())
         advice = "" if order is None else f"; write {','.join(order)} over these columns"
         raise ValueError(
-            f"{rows.path}: got {values[unknown]!r} at row {rows.row(unknown)} ({rows.where(unknown)}), wanted one of "
-            f"the names in the header of {predictions.path}: {', '.join(names)}{advice}"
+            f"{rows.path}: got {values[unknown]!r} at {rows.place(unknown)}{_heading(rows, predictions)}, wanted one "
+            f"of the names in the header of {predictions.path}: {', '.join(names)}{advice}"
         )
 
 
@@ -346,6 +370,18 @@ def check_columns(table: Rows) -> None:
         )
 
 
+def _in_column(name: str, predictions: Rows) -> str:
+    """Which column has the mean or the standard deviation, if it has a name."""
+    place = {"mean": 0, "scale": 1}.get(name)
+    return "" if place is None or predictions.names is None else f" in {column_in_words(place, predictions.names)}"
+
+
+def _heading(outcomes: Rows, predictions: Rows) -> str:
+    """Which column outcomes are in, if it is one of several in a file."""
+    is_one_file = outcomes.path == predictions.path and bool(outcomes.names)
+    return f", {column_in_words(0, outcomes.names)}" if is_one_file else ""
+
+
 def _order_of_labels(names: list[str]) -> str | None:
     """Names that are numbers, or such as no and yes, in the order of the labels that they stand for."""
     labels = said_to_occur(names) or numbers_of(names)
@@ -358,15 +394,17 @@ def _located(message: str, predictions: Rows, outcomes: Rows | None) -> str:
     rows = outcomes if name == "targets" and outcomes is not None else predictions
     if name not in ("targets", "predictions", "probabilities", "mean", "scale", "members", "times"):
         return message
-    rest = re.sub(r"\bcolumn (\d+)", lambda found: f"column {int(found[1]) + 1}", rest)
+    rest = re.sub(r"\bcolumn (\d+)", lambda found: column_in_words(int(found[1]), rows.names), rest)
 
     def place(found: re.Match[str]) -> str:
         row = int(found[2])
         if row >= len(rows):
             return found[0]
-        return f"{found[1]} {rows.row(row)}" + (f" ({rows.where(row)})" if rows.lines.size else "")
+        return rows.place(row).replace("row", found[1], 1)
 
     rest = re.sub(r"\b(row|position) (\d+)", place, rest)
+    if rows is not predictions:
+        rest = re.sub(r"\brow \d+( \(line \d+\))?", rf"\g<0>{_heading(rows, predictions)}", rest, count=1)
     if predictions.names is not None and (order := _order_of_labels(predictions.names)) is not None:
         are_names = f"if labels are names, bring the columns into their order, --columns {order}"
         are_places = "if they are places, write other names over the columns"
@@ -378,5 +416,5 @@ def _located(message: str, predictions: Rows, outcomes: Rows | None) -> str:
     if outcomes is not None:
         rest = rest.replace("has its column", "has its column, or name those of predictions with --columns")
     if name in ("mean", "scale", "times"):
-        rest = f"{name}: {rest}"
+        rest = f"{name}{_in_column(name, predictions)}: {rest}"
     return f"{rows.path}: {rest}".replace('pass missing="drop"', "pass --missing drop")

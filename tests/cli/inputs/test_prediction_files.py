@@ -1,6 +1,7 @@
 """Names of columns, labels of rows, missing outcomes and copies: what is read from tables, and what is kept of them."""
 
 import bz2
+import csv
 import dataclasses
 import gzip
 import inspect
@@ -665,7 +666,9 @@ def test_rows_without_a_cluster_are_refused(command, tmp_path, capsys):
     options = ["--outcome-column", "y", "--columns", "p", "--clusters", "site", "--n-resamples", "19"]
     assert main([command, str(path), *options]) == 2
     said = capsys.readouterr().err
-    assert "--clusters: got 2 rows without 'site', the first of them row 3, wanted the cluster of each row" in said
+    assert (
+        "table.csv, column 'site': --clusters: got 2 rows without one, the first of them row 3 (line 5), wanted" in said
+    )
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.parquet", "a.jsonl"])
@@ -746,15 +749,19 @@ def test_a_first_column_without_a_name_is_an_index(columns, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "arguments", "message"),
     [
-        ("a,b,y\n0.2,0.8,1\n0.3,x,0\n", ["--outcome-column", "y"], "line 3: got 'x' in column 2"),
+        ("a,b,y\n0.2,0.8,1\n0.3,x,0\n", ["--outcome-column", "y"], "line 3: got 'x' in column 'b'"),
         ("a,b,y\n0.2,0.8,1\n0.3,0.", ["--outcome-column", "y"], "line 3: got 2 cells, wanted 3"),
         ("a,b,y\n0.2,0.8,1\n", ["--outcome-column", "z"], "got no column 'z' among a, b, y"),
         ("a,b,y\n", ["--outcome-column", "y"], "no rows after the header"),
         ('{"a": 1, "y": 1}\n{"a": 1', ["--outcome-column", "y"], "line 2: got text that is no JSON"),
         ('{"a": 1, "y": 1}\n\n{"b": 1}', ["--outcome-column", "y"], "line 3: got b, wanted an object with the names"),
         ('{"a": [1], "y": 1}', ["--outcome-column", "y"], "line 1: got a list or an object as a"),
-        ('{"a": "x", "y": 1}', ["--outcome-column", "y"], "columns of predictions with text"),
-        ('{"a": "90 %", "y": 1}', ["--outcome-column", "y"], "wanted numbers; take the % off and divide by 100"),
+        ('{"a": "x", "y": 1}', ["--outcome-column", "y"], "line 1: got 'x' in column 'a', wanted a number"),
+        (
+            '{"a": "90 %", "y": 1}',
+            ["--outcome-column", "y"],
+            "in column 'a', wanted a number; take the % off and divide by 100",
+        ),
     ],
 )
 def test_errors_name_the_file_and_line(text, arguments, message, tmp_path, capsys):
@@ -764,6 +771,60 @@ def test_errors_name_the_file_and_line(text, arguments, message, tmp_path, capsy
     assert (status, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+HEADINGS = ["name", "no, or so", "yes", "y", "w", "s"]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "options", "message"),
+    [
+        (1, "x", [], "a.csv, line 8: got 'x' in column 'no, or so', wanted a number"),
+        (1, "", [], "a.csv, line 8: got an empty cell in column 'no, or so', wanted a number"),
+        (1, "-0.5", [], "a.csv: got -0.5 at row 4 (line 8), column 'no, or so', wanted probabilities of at least 0"),
+        (2, "-1", ["--normal"], "a.csv: scale in column 'yes': got -1 at row 4 (line 8), wanted scales of at least 0"),
+        (1, "inf", ["--members"], "a.csv: got inf at row 4 (line 8), column 'no, or so' (1 in all), wanted finite"),
+        (3, "inf", ["--normal"], "a.csv: got inf at row 4 (line 8), column 'y' (1 in all), wanted finite numbers"),
+        (4, "-1", ["--weights", "w"], "column 'w': weights: got -1 at row 4 (line 8), wanted numbers of at least 0"),
+        (4, "x", ["--weights", "w"], "column 'w': weights: got 'x' at row 4 (line 8), wanted real numbers"),
+        (
+            5,
+            "",
+            ["--clusters", "s"],
+            "column 's': --clusters: got 1 rows without one, the first of them row 4 (line 8)",
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_errors_name_headings_of_columns(kind, place, value, options, message, tmp_path, capsys):
+    """And lines where files have some; a row without an outcome before counts, and so do lines of comments."""
+    rows = [[f"n{i}", 0.25, 0.75, i % 2, i + 1, i % 3] for i in range(9)]
+    rows[1][3], rows[4][place] = "", value
+    path = tmp_path / f"a.{kind}"
+    if kind == "csv":
+        with path.open("w", newline="") as file:
+            file.write("# of a study\n\n")
+            csv.writer(file).writerows([HEADINGS, *rows])
+    elif kind == "jsonl":
+        path.write_text("".join(f"\n{json.dumps(dict(zip(HEADINGS, row, strict=True)))}\n" for row in rows))
+        message = message.replace("line 8", "line 10")
+    else:
+        pd.DataFrame(rows, columns=HEADINGS).astype(str).to_parquet(path)
+        message = message.replace("line 8:", "row 4:").replace(" (line 8)", "")
+    named = ["--columns", '"no, or so", yes', "--missing", "drop"]
+    status, _, err = result_of(capsys, path, "--outcome-column", "y", *named, *options)
+    assert status == 2
+    assert message.replace("csv", kind) in err
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_cells_that_are_no_numbers_are_named_without_outcomes_too(kind, tmp_path, capsys):
+    table = pd.DataFrame({"a": ["0.5", "0.5", "oops"], "b": ["0.5"] * 3})
+    KINDS_OF_FILES[f"a.{kind}"](table, tmp_path / f"a.{kind}")
+    (tmp_path / "y.csv").write_text("y\na\nb\na\n")
+    status, _, err = result_of(capsys, tmp_path / f"a.{kind}", tmp_path / "y.csv")
+    where = "line 3" if kind == "jsonl" else "row 2"
+    assert (status, f"a.{kind}, {where}: got 'oops' in column 'a', wanted a number" in err) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.npz", "a.csv.gz", "a.csv.bz2", "a.csv.xz", "a.csv.zst"])
@@ -891,7 +952,7 @@ def test_numbers_of_rows_are_no_members(place, tmp_path, capsys):
     table.assign(y=members[:, 0]).to_csv(tmp_path / "a.csv", index=False)
     status, _, err = result_of(capsys, tmp_path / "a.csv", *MEMBERS)
     assert status == 2
-    assert f"of column {place + 1}, and fractions in others, wanted members only; name the members with" in err
+    assert f"of column {'abcde'[place]!r}, and fractions in others, wanted members only; name the members with" in err
 
 
 def test_columns_beside_the_predictions_are_numbers_with_gaps_or_text(tmp_path):
