@@ -140,7 +140,7 @@ def judged(measures: Sequence[Measure]) -> list[Gap]:
     for one in measures:
         if one.gap is not None and one.margin is not None:
             event = one.event if one.is_number else f"probabilities of {one.event}"
-            found.append(Gap(one.gap, one.margin, event, "%" if one.is_number else "percentage points"))
+            found.append(Gap(one.gap, one.margin, event, "%" if one.is_number else POINTS))
     return found
 
 
@@ -184,6 +184,15 @@ def in_words(one: Gap) -> str:
     """How far what is how far off, and from where on that matters."""
     gap, margin, event, unit = one
     return f"{event} are {ends_of(gap)} {unit} off on average (more than {amount(margin)} matters)"
+
+
+POINTS = "percentage points"
+"""The unit of differences of probabilities in sentences; tables have points."""
+
+
+def in_points(difference: float) -> str:
+    """How far two probabilities are apart, in words."""
+    return f"{points(abs(difference))} {POINTS}"
 
 
 def points(share: float, more: int = 0) -> str:

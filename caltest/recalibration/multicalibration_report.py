@@ -12,6 +12,7 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._laws import clopper_pearson
+from caltest._results.measures import POINTS
 from caltest._results.report import counted, format_pvalue
 from caltest._results.tables import Bar, Page, Table, in_decimals, sharper
 from caltest._results.values import CLOPPER_PEARSON, ConfidenceInterval, Entry, Stored
@@ -196,7 +197,7 @@ def _points(interval: ConfidenceInterval) -> str:
 
 
 def _worst(one: SliceRepair, error: ConfidenceInterval) -> str:
-    return f"{one.name}: {_points(error)} points, n = {one.n}"
+    return f"{one.name}: {_points(error)} {POINTS}, n = {one.n}"
 
 
 def _cells(one: SliceRepair) -> list[str]:

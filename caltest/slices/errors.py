@@ -12,6 +12,7 @@ import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray, generator_apart
 from caltest._laws import clopper_pearson
+from caltest._results.measures import POINTS
 from caltest._results.values import CLOPPER_PEARSON, ConfidenceInterval
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.reductions.residuals import pit_values
@@ -69,7 +70,7 @@ class BinaryErrors:
     """
 
     directions = (("claims too low", "claims too high"), ("claims not sure enough", "claims too sure"))
-    unit = "points"
+    unit = POINTS
 
     def __init__(self, p: FloatArray, y: FloatArray) -> None:
         self.p, self.y = p, y

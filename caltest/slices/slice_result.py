@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from caltest._basics.numerics import BoolArray
-from caltest._results.measures import percent
+from caltest._results.measures import POINTS, percent
 from caltest._results.report import at_level, counted, format_pvalue, is_smallest, listed, pvalue_phrase, undecided
 from caltest._results.tables import Bar, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Entry, Stored
@@ -192,7 +192,7 @@ class SliceSearchResult(Stored):
     def remarks(self) -> list[str]:
         units = {one.unit for one in self.rows}
         together = f" that hold for all {self.n_slices} slices together" if self.n_slices > 1 else ""
-        said = [f"differences with intervals{together}"]
+        said = [f"differences in {POINTS}, with intervals{together}"]
         said += [words for unit, words in MEANINGS.items() if unit in units]
         if any(one.explains for one in self.rows):
             said.append("explains: how many other slices are right once predictions are corrected in this one")

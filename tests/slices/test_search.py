@@ -268,7 +268,7 @@ def test_results_are_exported_and_read_back():
 
 
 POWERS = {
-    "binary": ("points", lambda rng, m, off: (rng.random(m.size) < 0.5 + 0.2 * np.tanh(m) + off / 100).astype(int)),
+    "binary": ("percentage points", lambda rng, m, off: (rng.random(m.size) < 0.5 + 0.2 * np.tanh(m) + off / 100).astype(int)),
     "normal": ("predicted standard deviations", lambda rng, m, off: m + 2.0 * (rng.normal(size=m.size) + off)),
     "poisson": ("% of the predicted rates", lambda rng, m, off: rng.poisson(np.exp(m / 2.0) * (1.0 + off / 100))),
 }
@@ -408,7 +408,7 @@ def test_one_slice_is_counted_as_one():
     text = unfolded(str(found))
     assert found.n_slices == 1
     assert re.search("Searched +1 slice of 1 column", text)
-    assert "  differences with intervals\n" in text
+    assert "  differences in percentage points, with intervals\n" in text
 
 
 def test_a_note_says_what_searches_most_slices_of_predictions_that_leave_little_to_chance():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray
+from caltest._results.measures import in_points
 from caltest.predictions.faults.classes.frequencies import likely_cause
 from caltest.predictions.faults.classes.labels import ClassView, LabelFaults, Labels, OddsFault
 from caltest.predictions.faults.classes.several import Frequency, OtherRows, Random, Share, Slope, Temperature
@@ -15,7 +16,7 @@ from caltest.predictions.faults.classes.windows import WINDOWS, ClassClaims, Fol
 from caltest.predictions.faults.fault import Fault, Rows, Scope, cosines, varies
 from caltest.predictions.faults.patterns import LEAST_TIED
 from caltest.predictions.faults.waves import FASTEST, WEIGHT_OF_WAVES
-from caltest.predictions.faults.words import Fit, about, percents
+from caltest.predictions.faults.words import Fit, percents
 
 MUCH = log(2.0)
 """Of the logarithm of a factor of odds that has a likely cause."""
@@ -119,7 +120,7 @@ class Claims(OfEvent, Frequency):
         odds = f"odds times {self.sized(seen, sibling, fit)}"
         is_much = min(abs(fit.low), abs(fit.high)) > MUCH and fit.low * fit.high > 0.0
         cause = likely_cause(self.view.law) if is_much else ""
-        by = about(abs(came - claimed))
+        by = in_points(came - claimed)
         return f"{self.counted(seen, 1)}: claims are too {side} by {by} on average ({odds}){cause}"
 
 
