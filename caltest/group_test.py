@@ -362,8 +362,9 @@ def calibration_by_group(
     predictions, targets, classes, n_resamples, weights, rng, progress
         As in ``calibration_test``. With weights each group is tested with those of its members.
     groups
-        (n,) labels; or booleans (n, G) that say who belongs to which group, such as a data frame with their names, or a
-        mapping from names to booleans (n,), for groups that may overlap.
+        (n,) labels; or booleans (n, G) that say who belongs to which group; or, for groups that may overlap, a data
+        frame or a mapping from names to columns (n,). A column of booleans says who belongs to the group of its name;
+        of other values each is a group: ``{"old": age > 70, "site": site}`` has ``old``, ``site = a`` and ``site = b``.
     clusters
         As in ``calibration_test``: each group is tested as there, with redraws of its own, and p-values, which are not
         exact then, are adjusted for all groups in the same way. Groups of fewer than five clusters are tested by one

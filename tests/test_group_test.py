@@ -444,8 +444,20 @@ class TestManyGroups:
         assert result.rejected() == ("0",)
 
 
+def test_groups_of_a_mapping_are_those_of_its_masks_and_labels():
+    rng = np.random.default_rng(1)
+    p, site, old = rng.uniform(0.2, 0.8, 300), rng.choice(["a", "b"], 300), rng.random(300) < 0.3
+    y = (rng.random(300) < p).astype(int)
+    found = ct.calibration_by_group(p, y, {"old": old, "site": site}, n_resamples=19, rng=1)
+    masks = {"old": old, "site = a": site == "a", "site = b": site == "b"}
+    expected = ct.calibration_by_group(p, y, masks, n_resamples=19, rng=1)
+    assert [(one.name, one.n, one.adjusted) for one in found.groups] == [
+        (one.name, one.n, one.adjusted) for one in expected.groups
+    ]
+
+
 def test_rows_in_place_of_masks_are_refused_before_their_number():
-    with pytest.raises(ValueError, match=r"groups\['a'\]: got values of type int64, wanted booleans"):
+    with pytest.raises(ValueError, match=r"groups\['a'\]: got shape \(5,\), wanted \(15,\), a boolean or"):
         ct.calibration_by_group(np.full(20, 0.5), np.arange(20) % 2, {"a": np.arange(5), "b": np.arange(5, 20)})
 
 

@@ -94,16 +94,15 @@ def as_texts(names: Iterable[Any]) -> tuple[str, ...]:
 
 
 def as_groups(groups: ArrayLike, targets: ArrayLike = None, *, fewest: int = 2) -> Groups:
-    """Groups from labels (n,), masks (n, G), or a mapping from names to masks (n,), of so many members or more.
+    """Groups from labels (n,), masks (n, G), or a mapping from names to either (n,), of so many members or more.
 
-    Columns of a data frame of masks name the groups. Rows are those of targets, if some are given: by the index, where
-    both have the same labels, else by position.
+    A data frame of several columns is such a mapping. Masks are booleans; a name of labels is followed by each of them:
+    ``site = a``. Rows are those of targets, if some are given: by the index, where both have the same labels, else by
+    position.
     """
     if isinstance(groups, Groups):
         return groups
-    found = (
-        _from_masks(groups, targets) if isinstance(groups, Mapping) else _from_table(rows_of(groups, "groups", targets))
-    )
+    found = _found(groups, targets, may_lack=False)
     if fewest > 0:
         _check_sizes(found, found.sizes)
     return found
@@ -125,19 +124,7 @@ def large_enough(groups: Groups, sizes: IntArray | None = None, unit: str = "row
 
 def groups_of_any_size(groups: ArrayLike, targets: ArrayLike = None) -> Groups:
     """The same of any size, with observations without a label in a group of their own."""
-    if isinstance(groups, Groups):
-        return groups
-    if isinstance(groups, Mapping):
-        return _from_masks(groups, targets)
-    table = rows_of(groups, "groups", targets)
-    values = column(table.values)
-    lacking = table.missing().reshape(len(table.values), -1).any(axis=1)
-    lacking |= np.array([isinstance(one, str) and not one.strip() for one in values.tolist()]) & (values.ndim == 1)
-    if values.ndim != 1 or not lacking.any() or lacking.all():
-        return _from_table(table)
-    known, rest = np.flatnonzero(~lacking), np.flatnonzero(lacking)
-    found = _from_table(Table(values[known]))
-    return Groups((*found.names, MISSING), (*(known[rows] for rows in found.rows), rest), values.size)
+    return groups if isinstance(groups, Groups) else _found(groups, targets, may_lack=True)
 
 
 def rows_of(data: ArrayLike, name: str, targets: ArrayLike) -> Table:
@@ -148,19 +135,75 @@ def rows_of(data: ArrayLike, name: str, targets: ArrayLike) -> Table:
     return table.in_order_of(Table.of(targets, "targets"), name, "targets")[0]
 
 
-def _from_table(table: Table) -> Groups:
-    array = _in_words(table).array("groups")
-    if array.size == 0:
-        raise ValueError(f"groups: got no values (shape {array.shape}), wanted one label per observation")
-    if array.ndim == 2 and (array.shape[1] > 1 or array.dtype.kind == "b"):
-        masks = _mask(array, "groups")
-        if table.names and len(set(table.names)) < len(table.names):
-            raise ValueError(f"groups: got columns named {list(table.names)!r}, wanted names that are all different")
-        return Groups.of_masks(table.names or range(masks.shape[1]), masks.T, len(masks))
-    labels, codes = labels_of(column(array), "groups")
+def _found(groups: ArrayLike, targets: ArrayLike, *, may_lack: bool) -> Groups:
+    """Groups of whatever says so; observations may lack a label, and are then a group of their own."""
+    if isinstance(groups, Mapping):
+        if not groups:
+            raise ValueError("groups: got an empty mapping, wanted names, and a mask or labels of each")
+        columns = {name: rows_of(one, f"groups[{name!r}]", targets) for name, one in groups.items()}
+        return _of_columns(columns, may_lack)
+    table = rows_of(groups, "groups", targets)
+    if table.values.size == 0:
+        raise ValueError(f"groups: got no values (shape {table.values.shape}), wanted one label per observation")
+    if table.values.ndim != 2 or (table.values.shape[1] == 1 and not _are_booleans(table)):
+        return _of_labels(table, "groups", may_lack)
+    if table.names is None:
+        masks = _mask(_in_words(table).array("groups"), "groups")
+        return Groups.of_masks(range(masks.shape[1]), masks.T, len(masks))
+    if len(set(table.names)) < len(table.names):
+        raise ValueError(f"groups: got columns named {list(table.names)!r}, wanted names that are all different")
+    columns = {name: Table(values) for name, values in zip(table.names, table.values.T, strict=True)}
+    return _of_columns(columns, may_lack)
+
+
+def _of_columns(columns: Mapping[Any, Table], may_lack: bool) -> Groups:
+    """Groups of the name of each mask, and of the name and each label of the others."""
+    n = max(len(table.values) for table in columns.values())
+    names, rows = list[str](), list[IntArray]()
+    for key, text, table in zip(columns, as_texts(columns), columns.values(), strict=True):
+        name, values = f"groups[{key!r}]", column(table.values)
+        if values.shape != (n,):
+            raise ValueError(f"{name}: got shape {values.shape}, wanted ({n},), a boolean or a label per observation")
+        if _are_booleans(table):
+            names.append(text)
+            rows.append(np.flatnonzero(column(table.array(name))))
+            continue
+        if all(isinstance(one, Number) and one in (0, 1) for one in values[~table.missing()].tolist()):
+            raise ValueError(
+                f"{name}: got numbers that are all 0 or 1, wanted booleans that say who belongs to the group, "
+                "array.astype(bool), or text for a group of each"
+            )
+        found = _of_labels(table, name, may_lack)
+        names += [f"{text} = {label}" for label in found.names]
+        rows += found.rows
+    if len(set(names)) < len(names):
+        raise ValueError(f"groups: got several groups named {max(names, key=names.count)!r}, wanted different names")
+    return Groups(tuple(names), tuple(rows), n)
+
+
+def _of_labels(table: Table, name: str, may_lack: bool) -> Groups:
+    """A group of each label of one column, and of observations without one if they may be."""
+    values = column(table.values)
+    if may_lack and values.ndim == 1:
+        lacking = table.missing().reshape(len(values), -1).any(axis=1)
+        lacking |= np.array([isinstance(one, str) and not one.strip() for one in values.tolist()])
+        if lacking.any() and not lacking.all():
+            known, rest = np.flatnonzero(~lacking), np.flatnonzero(lacking)
+            found = _of_labels(Table(values[known]), name, may_lack=False)
+            return Groups((*found.names, MISSING), (*(known[rows] for rows in found.rows), rest), values.size)
+    labels, codes = labels_of(column(_in_words(table).array(name)), name)
     ends = np.cumsum(np.bincount(codes, minlength=len(labels)))
     rows = np.split(np.argsort(codes, kind="stable"), ends[:-1])
     return Groups(as_texts(labels.tolist()), tuple(rows), codes.size)
+
+
+def _are_booleans(table: Table) -> bool:
+    """Whether values are booleans, of which some may be missing."""
+    values = np.ma.getdata(table.values)
+    if values.dtype != object:
+        return bool(values.dtype.kind == "b")
+    known = values.ravel()[~table.missing()] if values.ndim == 1 else values.ravel()
+    return bool(known.size) and all(isinstance(one, (bool, np.bool_)) for one in known)
 
 
 def label_columns(clusters: ArrayLike, targets: ArrayLike = None) -> list[Table]:
@@ -227,20 +270,6 @@ def _in_words(table: Table) -> Table:
     if plain:
         return table
     return replace(table, values=np.array(dates_in_words(str(one) for one in values.flat)).reshape(values.shape))
-
-
-def _from_masks(groups: Mapping[Any, ArrayLike], targets: ArrayLike) -> Groups:
-    if not groups:
-        raise ValueError("groups: got an empty mapping, wanted names and masks of groups")
-    names = [f"groups[{name!r}]" for name in groups]
-    tables = [rows_of(mask, name, targets) for name, mask in zip(names, groups.values(), strict=True)]
-    masks = [column(table.array(name)) for name, table in zip(names, tables, strict=True)]
-    masks = [_mask(mask, name) for name, mask in zip(names, masks, strict=True)]
-    n = max(mask.size for mask in masks)
-    for name, mask in zip(names, masks, strict=True):
-        if mask.shape != (n,):
-            raise ValueError(f"{name}: got shape {mask.shape}, wanted ({n},), one boolean per observation")
-    return Groups.of_masks(groups, masks, n)
 
 
 def _mask(array: Array, name: str) -> BoolArray:

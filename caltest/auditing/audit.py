@@ -64,8 +64,8 @@ def audit(
     targets, classes, rng, progress
         As in ``calibration_test``.
     groups
-        As in ``calibration_by_group``: labels (n,), or a dictionary from names to masks. Without them, if there are
-        three or more classes, rows with the same most probable class.
+        As in ``calibration_by_group``: labels (n,), or a dictionary from names to labels or booleans. Without them, if
+        there are three or more classes, rows with the same most probable class.
     clusters
         (n,) labels of rows that depend on each other, or two for each row, as in ``calibration_test``. Where that
         combines all statistics, the test, groups and the size of the error are of all rows, and the other sections take

@@ -268,7 +268,10 @@ def test_results_are_exported_and_read_back():
 
 
 POWERS = {
-    "binary": ("percentage points", lambda rng, m, off: (rng.random(m.size) < 0.5 + 0.2 * np.tanh(m) + off / 100).astype(int)),
+    "binary": (
+        "percentage points",
+        lambda rng, m, off: (rng.random(m.size) < 0.5 + 0.2 * np.tanh(m) + off / 100).astype(int),
+    ),
     "normal": ("predicted standard deviations", lambda rng, m, off: m + 2.0 * (rng.normal(size=m.size) + off)),
     "poisson": ("% of the predicted rates", lambda rng, m, off: rng.poisson(np.exp(m / 2.0) * (1.0 + off / 100))),
 }

@@ -4,9 +4,11 @@ from datetime import date
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
-from caltest._validation.groups import as_groups, labels_of, large_enough
+from caltest._basics.arrays import Table
+from caltest._validation.groups import as_groups, groups_of_any_size, labels_of, large_enough
 
 LABELS = np.array([1, 2, 1, 2, 2])
 MASK = LABELS == 1
@@ -90,10 +92,46 @@ def test_objects_are_groups_by_their_names():
         as_groups([*days[:2], None])
 
 
-def test_several_columns_of_labels_are_no_groups():
-    frame = pd.DataFrame({"site": ["a", "b"] * 2, "age": [1, 2] * 2})
-    with pytest.raises(ValueError, match=r"wanted booleans .* or \(n,\) labels, such as those of one column"):
-        as_groups(frame)
+@pytest.mark.parametrize(
+    "make", [dict, pd.DataFrame, pl.DataFrame, lambda columns: pd.DataFrame(columns).astype(object)]
+)
+def test_names_of_labels_are_followed_by_each_of_them(make):
+    """And those of masks are of one group."""
+    columns = {"site": ["b", "a", "b", "a"], "old": [True, True, False, True], "age": [1, 2, 2, 2]}
+    found = as_groups(make(columns), fewest=0)
+    assert found.names == ("site = a", "site = b", "old", "age = 1", "age = 2")
+    assert [rows.tolist() for rows in found.rows] == [[1, 3], [0, 2], [0, 1, 3], [0], [1, 2, 3]]
+    assert as_groups({"day": np.array(["2024-05-01", "2024-06-01"] * 2, dtype="M8[D]")}).names == (
+        "day = 2024-05-01",
+        "day = 2024-06-01",
+    )
+    with pytest.raises(ValueError, match=r"groups\['old'\]: got numbers that are all 0 or 1, wanted booleans"):
+        as_groups(make(columns | {"old": [1, 1, 0, 1]}))
+
+
+def test_rows_of_named_labels_are_those_of_the_targets():
+    site = pd.Series(["a", "b", "a", "b"], index=list("wxyz"))
+    targets = Table.of(site[::-1], "targets")
+    found = as_groups({"site": site.iloc[[1, 0, 3, 2]], "odd": site == "b"}, targets)
+    assert [rows.tolist() for rows in found.rows] == [[1, 3], [0, 2], [0, 2]]
+
+
+def test_rows_without_a_label_are_a_group_or_refused():
+    columns = {"site": ["a", None, "a", " "], "old": [True, False, True, True]}
+    found = groups_of_any_size(columns)
+    assert (found.names, [rows.tolist() for rows in found.rows[:2]]) == (
+        ("site = a", "site = missing", "old"),
+        [[0, 2], [1, 3]],
+    )
+    with pytest.raises(ValueError, match=r"groups\['site'\]: got a missing value"):
+        as_groups(columns)
+    with pytest.raises(ValueError, match=r"groups\['old'\]: got a missing value"):
+        groups_of_any_size(columns | {"old": [True, None, False, True]})
+
+
+def test_names_of_groups_are_different():
+    with pytest.raises(ValueError, match="got several groups named 'a = b', wanted different names"):
+        as_groups({"a = b": MASK, "a": ["b", "b", "c", "c", "c"]})
 
 
 def test_days_of_a_time_zone_name_groups():

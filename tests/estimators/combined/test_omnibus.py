@@ -260,7 +260,7 @@ def test_words_have_the_names_of_classes():
     assert dog.words.startswith("class dog occurs less often than predicted, 0 times instead of 18: its odds are ")
     top = as_sample(*ct.top_label(np.tile([0.9, 0.1], (60, 1)), y // 2))
     assert findings_of(top)[0].words.startswith(
-        "the top label is right less often than predicted, 30 times instead of 54: claims are too high by 40 percentage points "
+        "the top label is right less often than predicted, 30 times instead of 54: claims are too high by 40 percentage"
     )
     one = as_sample(*ct.classwise(p, y)[0])
     assert one.predictions.occurrence(0) == "another class than 0 occurs"

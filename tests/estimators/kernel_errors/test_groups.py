@@ -89,7 +89,7 @@ def test_statistic_is_the_largest_standardised_error():
         (np.array(["2020", "NaT"] * 20, dtype="M8[Y]"), "groups: got a missing value at row 1"),
         (np.ones((40, 2)), "groups: got values of type float64, wanted booleans"),
         ({"a": [True] * 40, "b": [True] * 39}, r"groups\['b'\]: got shape \(39,\), wanted \(40,\)"),
-        ({"a": [0.2] * 40}, r"groups\['a'\]: got values of type float64, wanted booleans"),
+        ({"a": [0.0, 1.0] * 20}, r"groups\['a'\]: got numbers that are all 0 or 1, wanted booleans"),
         ({}, "groups: got an empty mapping"),
         ([], "groups: got no values"),
         ("a", "groups: got shape"),
