@@ -295,7 +295,9 @@ def _folded(text: str, width: int = WIDTH, indent: str = "") -> list[str]:
     line = in_a_line(text)
     if len(line) <= width:
         return [line]
-    return wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
+    # A number stays beside its percent sign.
+    lines = wrap(line.replace(" %", "\xa0%"), width, subsequent_indent=indent, break_on_hyphens=False)
+    return [line.replace("\xa0%", " %") for line in lines]
 
 
 FIRST = 3

@@ -99,6 +99,14 @@ def test_sentences_at_the_end_of_rows_begin_below_each_other():
     assert aligned([["", "claimed"], ["accuracy", "80 %"]])[1] == "accuracy     80 %"
 
 
+@pytest.mark.parametrize("more", range(4))
+def test_numbers_stay_beside_their_percent_signs(more):
+    text = (60 + more) * "x" + " 12 % (4.7 % to 20 %)"
+    lines = str(Page("Title", {"Name": text})).splitlines()[2:]
+    assert not any(line.lstrip().startswith("%") for line in lines)
+    assert " ".join(line.strip() for line in lines) == f"Name           {text}"
+
+
 def test_wide_tables_are_folded_at_words_and_then_below_each_other():
     table = [["a name", "95 % interval", "what is wrong"], ["first one", "[0.1, 0.2]", "more words than fit here " * 2]]
     assert aligned(table, 66) == [
