@@ -237,8 +237,9 @@ def gap_interval(
     frequencies in variances v_b have one occurrence of each kind added.
 
     The gap is also at least the distance of the mean claim from that interval, and at least
-    ``|sum_b s_b n_b/n (c_b - f_b)| - z s`` with signs s_b that differ for the lower and the upper half. The first two
-    ends fail with a quarter of what the level leaves each, the others with an eighth in each direction.
+    ``|sum_b s_b n_b/n (c_b - f_b)| - z s`` with signs s_b that differ for the lower and the upper half; and at most
+    what mean probabilities in that interval allow (``_farthest``). The first two ends fail with a quarter of what the
+    level leaves each, the others with an eighth in each direction.
 
     Design effects say how many outcomes are worth one independent one, in sums over all and in those of a tenth. Events
     less cumulative hazards have the variance of Poisson: ``n pi`` in place of ``n pi (1 - pi)``. Weights have mean 1.
@@ -279,9 +280,22 @@ def _gap_in(
     least, most = (garwood if is_number else clopper_pearson)(float(counts.sum()), n, 1.0 - failing / 4.0)
     halves = np.where(np.cumsum(sizes) <= n / 2.0, 1.0, -1.0)
     low = max(g - reach - noise, abs(float(halves @ differences)) / n - far, least - mean, mean - most, 0.0)
-    # No outcomes are farther from the claims than those that are all on the other side of them.
-    most_possible = np.inf if is_number else float(np.maximum(claimed, sizes - claimed).sum()) / n
+    most_possible = _farthest(claimed, n * least, n * most) / n
+    if not is_number:
+        # No outcomes are farther from the claims than those that are all on the other side of them.
+        others = _farthest(sizes - claimed, n * (1.0 - most), n * (1.0 - least)) / n
+        most_possible = min(most_possible, others, float(np.maximum(claimed, sizes - claimed).sum()) / n)
     return ConfidenceInterval(min(low, most_possible), min(most_possible, g + reach), level, method, g)
+
+
+def _farthest(claimed: FloatArray, least: float, most: float) -> float:
+    """The largest ``sum_b |c_b - m_b|`` of expected numbers m_b, of a sum between these, and claims c_b.
+
+    It is ``sum c + sum m - 2 sum_b min(c_b, m_b)``, and the last sum is at least the smaller one of the smallest claim
+    and of ``sum m``: all numbers may be in the bin of that claim. So it is largest at one of the ends.
+    """
+    fewest = float(claimed.min())
+    return float(claimed.sum()) + max(m - 2.0 * min(fewest, m) for m in (max(least, 0.0), most))
 
 
 def _differ_within(tenths: IntArray, parts: IntArray, errors: FloatArray) -> bool:

@@ -13,7 +13,7 @@ from caltest._results.measures import matters
 from caltest._results.values import PERHAPS
 from caltest.binning import QuantileBinning
 from caltest.estimators.combined.findings import findings_of, told
-from caltest.estimators.combined.measures import gap_interval, mean_deviation, measures_of, weighted_shares
+from caltest.estimators.combined.measures import _farthest, gap_interval, mean_deviation, measures_of, weighted_shares
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.predictions.ensembles.claims import of_far_values
 from caltest.predictions.inputs.convert import as_sample
@@ -269,6 +269,27 @@ def test_gaps_of_censored_times_cover(n, end, shift, slope, replications):
         outside += not found[0].interval.low <= true.sum() <= found[0].interval.high
     assert missed <= stats.binom(sets, 0.05).ppf(0.999)
     assert outside <= stats.binom(sets, 0.05).ppf(0.999)
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.002])
+def test_errors_are_no_larger_than_the_number_of_outcomes_allows(rate):
+    """Of no events claims are too large by all of it, or too small by what the count can be."""
+    zeros = np.zeros(300, dtype=int)
+    of_counts = gap_interval(np.full(300, rate), zeros, zeros, 0.95, is_number=True)
+    of_events = gap_interval(np.full(300, rate), zeros == 1, zeros, 0.95)
+    most = stats.chi2.ppf(1.0 - 0.05 / 8, 2) / 600
+    assert of_counts.high == pytest.approx(max(rate, most - rate))
+    assert of_events.high == pytest.approx(max(rate, 1.0 - (0.05 / 8) ** (1 / 300) - rate))
+    assert gap_interval(1.0 - np.full(300, rate), zeros == 0, zeros, 0.95).ends == pytest.approx(of_events.ends)
+
+
+def test_the_farthest_numbers_are_at_the_smallest_claim():
+    claimed, rng = np.array([0.5, 2.0, 4.0]), np.random.default_rng(1)
+    for least, most in ((0.0, 0.3), (0.0, 9.0), (3.0, 9.0), (0.2, 0.4)):
+        shares = np.concatenate([np.eye(3), rng.dirichlet(np.ones(3), 2000)])
+        sums = np.linspace(least, most, 50)[:, None, None]
+        reached = np.abs(claimed - shares * sums).sum(axis=2).max()
+        assert _farthest(claimed, least, most) == pytest.approx(reached)
 
 
 def test_numbers_of_events_of_censored_times():
