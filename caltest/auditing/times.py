@@ -33,11 +33,12 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
     found = SequentialCalibrationTest().update(ordered.predictions, ordered.as_given).result()
     first, level = found.first_rejection(HALF), f"{100.0 * HALF:g} %"
     after = "" if first is None else f"{first} of {counted(found.n, 'observation')}"
+    when = "" if first is None else f"at time {data.time_at(first - 1)}"
     answer = (
         f"There was no alarm: the evidence against calibration stayed below {1.0 / HALF:g}, which calibrated "
         f"predictions ever reach with a probability of at most {level}."
         if first is None
-        else f"There was an alarm at the {level} level after {after} in the order of time ({data.time_at(first - 1)})."
+        else f"There was an alarm at the {level} level after {after} in the order of time ({when})."
     )
     facts: dict[str, str] = {}
     serial = serial_correlation(ordered, 1)
@@ -48,7 +49,7 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
     grave: dict[str, IntArray] = {}
     unclear = list[str]()
     is_new = result.pvalue > LEVEL
-    where = "" if first is None or not is_new else f"in the order of time, after {after} ({data.time_at(first - 1)})"
+    where = "" if first is None or not is_new else f"in the order of time, after {after} ({when})"
     if len(ordered) >= len(QUARTERS) * FEWEST:
         parts = tuple(np.sort(part) for part in np.array_split(data.order, len(QUARTERS)))
         by_time = calibration_by_group(*data.pair, Groups(QUARTERS, parts, len(ordered)), **data.settings)
@@ -71,7 +72,7 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         # Quarters are small: that several are rejected and others are not is often chance.
         if some and (is_new or len(some) == 1 or (grave and not matters(result.measures))):
             place = f"in {these} {'quarters ' * (these == 'all')}of the rows in the order of time"
-            place += f" (with an alarm after {after}, {data.time_at(first - 1)})" if where and first else ""
+            place += f" (with an alarm after {after}, {when})" if where and first else ""
             where = place
         if where and (is_new or len(some) > 1):
             where += said_to_matter(list(grave), [f"the {name}" for name in some if not is_new])

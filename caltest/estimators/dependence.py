@@ -69,7 +69,7 @@ def cautions_on(sample: Sample, *, compares: bool = False) -> tuple[str, ...]:
         f"outcomes of earlier rows, SequentialCalibrationTest), or in clusters {IN_CLUSTERS}?"
     )
     return (
-        f"errors of rows that follow each other are alike (correlation {correlation:.2f}), and {TOO_SMALL}: are these "
+        f"errors of rows that follow each other are alike (correlation {correlation:z.2f}), and {TOO_SMALL}: are these "
         f"a time series ({of_series}",
     )
 

@@ -381,7 +381,7 @@ class SerialCorrelation(NamedTuple):
         """What was found, which can be so if each forecast is right by itself, and not if all are too narrow."""
         rows = "that follow each other" if self.lag == 1 else f"{self.lag} apart"
         return (
-            f"predicted quantiles of the outcomes of rows {rows} have the rank correlation {self.correlation:.2f} "
+            f"predicted quantiles of the outcomes of rows {rows} have the rank correlation {self.correlation:z.2f} "
             f"({pvalue_phrase(self.pvalue)} for independent rows, calibrated or not)"
         )
 

@@ -1414,7 +1414,7 @@ def test_alarms_and_quarters_have_the_times_that_are_given(kind):
         "time"
     ]
     first = int(re.search(r"after (\d+) of", section.answer)[1])
-    assert f"in the order of time ({time[first - 1]})." in section.answer
+    assert f"in the order of time (at time {time[first - 1]})." in section.answer
     assert f"second quarter {time[300]} to {time[599]}; third" in section.facts["Quarters"]
 
 

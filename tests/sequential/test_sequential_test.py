@@ -16,7 +16,7 @@ import caltest as ct
 from caltest.estimators.scores import log_ratios_of
 from caltest.plots import evidence
 from caltest.predictions.inputs.convert import as_sample
-from caltest.sequential.sequential_test import format_evalue, serial_correlation
+from caltest.sequential.sequential_test import SerialCorrelation, format_evalue, serial_correlation
 
 STRATEGIES = ["both", "likelihood", "kernel"]
 
@@ -329,3 +329,7 @@ def test_classes_short_series_and_equal_transforms_have_none():
     assert serial_correlation(as_sample([0.2] * 30, [0, 1] * 15), 1) is None
     assert [serial_correlation(as_sample(*series(n, 0.0)), 1) is None for n in (10, 11)] == [True, False]
     assert serial_correlation(as_sample(ct.Normal(np.zeros(30), 1.0), np.zeros(30)), 1) is None
+
+
+def test_correlations_of_nearly_0_have_no_sign():
+    assert "the rank correlation 0.00 (p = 0.8" in SerialCorrelation(-0.001, 0.8, 1).words

@@ -365,7 +365,7 @@ def _empty(rows: Sequence[LeadResult]) -> tuple[str, ...]:
 def _suspected(rows: Sequence[LeadResult], leads: Sequence[Lead]) -> tuple[str, ...]:
     """A note if dates that count as independent are correlated."""
     found = [
-        f"{row.name or 'all dates'}: {row.serial.estimate:.2f} at lag {lead.horizon}, p = {row.serial.pvalue:.2g}"
+        f"{row.name or 'all dates'}: {row.serial.estimate:z.2f} at lag {lead.horizon}, p = {row.serial.pvalue:.2g}"
         for row, lead in zip(rows, leads, strict=True)
         if row.serial is not None and row.serial.pvalue <= SUSPECT
     ]
