@@ -269,6 +269,28 @@ def test_draws_are_known_by_the_name_of_their_dimension():
         assert found.to_dict() == wanted
 
 
+@pytest.mark.parametrize("name", [None, "mu"])
+def test_simulations_are_matched_by_their_labels(name):
+    """Of arrays with names of dimensions, whichever order these have, with chains too, and of data frames."""
+    xr, rng = pytest.importorskip("xarray"), np.random.default_rng(9)
+    truths, labels = rng.normal(size=12), np.arange(12) + 3
+    draws = truths[:, None] + rng.normal(size=(12, 20))
+    known = xr.DataArray(truths, dims="simulation", coords={"simulation": labels})
+    array = xr.DataArray(draws, dims=["simulation", "draw"], coords={"simulation": labels})
+    chains = xr.DataArray(draws.reshape(12, 4, 5), dims=["simulation", "chain", "draw"], coords=array.coords)
+    frame, series = pd.DataFrame(draws, index=labels), pd.Series(truths, index=labels)
+
+    def found(some, true):
+        some, true = (some, true) if name is None else ({name: some}, {name: true})
+        return simulation_based_calibration(some, true, n_resamples=19, rng=1).rows[0]
+
+    wanted = found(draws, truths).mean_rank
+    in_chains = chains, chains.transpose("draw", "simulation", "chain"), chains[::-1]
+    for some in (array, array.T, array[::-1], array[::-1].T, *in_chains):
+        assert found(some, known).mean_rank == wanted
+    assert found(frame[::-1], series).mean_rank == wanted
+
+
 def test_tensors():
     torch, rng = pytest.importorskip("torch"), np.random.default_rng(9)
     draws, truths = right(rng)

@@ -285,10 +285,12 @@ def simulation_based_calibration(
     draws
         (n, m, d) array-like, m draws of d parameters in n simulations, (n, m) for one parameter, such as samples of
         sbi stacked, or an ``Ensemble`` of them; a mapping from names to (n, m, ...) numbers; or a list of n data frames
-        with a column for each parameter, or of n objects of ArviZ with a ``posterior`` (InferenceData, DataTree).
+        with a column for each parameter, or of n objects of ArviZ with a ``posterior`` (InferenceData, DataTree). Data
+        arrays of xarray have a dimension ``draw``, and may have ``chain``, in any order.
     truths
         The parameters that made the data: (n, d) or (n,); for draws with names a mapping to (n, ...), a list of n
-        mappings, or a data frame. Its names choose the parameters that are tested.
+        mappings, or a data frame. Its names choose the parameters that are tested. Simulations are matched by their
+        labels, where draws and truths have the same ones, else by position.
     quantities
         Test quantities: functions from parameters and data of one simulation to one number for each row. Parameters are
         (m + 1, d) numbers, for draws with names a dictionary of (m + 1,) numbers by the names of the table. The

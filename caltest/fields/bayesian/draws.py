@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.arrays import is_data_array, members_elsewhere, to_array, with_members_second
+from caltest._basics.arrays import Table, is_data_array, members_elsewhere, to_array, with_members_second
 from caltest._basics.numerics import ArrayLike, FloatArray
 from caltest._validation import finite_array
 from caltest._validation.column_names import names_of_columns
@@ -162,41 +162,62 @@ def _is_arviz(draws: Any) -> bool:
 
 
 def _of_arrays(draws: ArrayLike, truths: ArrayLike) -> Posteriors:
-    if is_data_array(draws) and "chain" not in draws.dims:
-        draws = with_members_second(draws)
-    values, true = _numbers(draws, "draws"), _numbers(truths, "truths")
+    values, true = _matched(draws, truths, "draws", "truths")
     if true.ndim == 1:
-        true, values = true[:, None], values[..., None] if values.ndim == 2 else values
-    if true.ndim != 2 or values.ndim != 3 or 0 in values.shape or true.shape != (len(values), values.shape[2]):
-        advice = members_elsewhere(values.shape, true.shape, "draws", "draws") + SWAPPED * _are_swapped(values, true)
-        advice += JOIN * (values.ndim == 4 and values.shape[:1] + values.shape[3:] == true.shape)
+        true, values = true[:, None], values[..., None] if values.ndim == 3 else values
+    if true.ndim != 2 or values.ndim != 4 or 0 in values.shape or true.shape != (len(values), values.shape[3]):
+        given = _without_chains(values)
+        advice = members_elsewhere(given.shape, true.shape, "draws", "draws") + SWAPPED * _are_swapped(given, true)
+        advice += JOIN * (given.ndim == 4 and given.shape[:1] + given.shape[3:] == true.shape)
         raise ValueError(
-            f"draws: got shape {values.shape} with truths of shape {true.shape}, wanted (n, m, d) numbers, m draws of "
+            f"draws: got shape {given.shape} with truths of shape {true.shape}, wanted (n, m, d) numbers, m draws of "
             f"d parameters in n simulations, and (n, d){advice}"
         )
-    return Posteriors(tuple(f"parameter {j}" for j in range(true.shape[1])), values[:, None], true, False)
+    return Posteriors(tuple(f"parameter {j}" for j in range(true.shape[1])), values, true, False)
+
+
+def _matched(draws: ArrayLike, truths: ArrayLike, name: str, name_of_truths: str) -> tuple[FloatArray, FloatArray]:
+    """Draws (n, c, m, ...) and truths (n, ...): in the order of these, where both have the same labels of simulations.
+
+    Dimensions with names may have any order.
+    """
+    has_chains = is_data_array(draws) and {"chain", "draw"} <= set(draws.dims)
+    if has_chains:
+        first, *others = (dim for dim in draws.dims if dim not in ("chain", "draw"))
+        draws = draws.transpose(first, "chain", "draw", *others)
+    _check_lengths(draws, name)
+    wanted = Table.of(truths, name_of_truths)
+    table = Table.of(with_members_second(draws), name).in_order_of(wanted, name, name_of_truths)[0]
+    values = finite_array(table.array(name), name)
+    values = values if has_chains else values.reshape(*values.shape[:1], 1, *values.shape[1:])
+    return values, finite_array(wanted.array(name_of_truths), name_of_truths)
+
+
+def _without_chains(values: FloatArray) -> FloatArray:
+    """Draws as they were given, if there is one chain."""
+    return values[:, 0] if values.ndim > 1 and values.shape[1] == 1 else values
 
 
 def _of_name(name: str, draws: Any, truths: ArrayLike) -> Posteriors:
     """One variable, whose elements are parameters."""
-    what, true = f"draws[{name!r}]", _numbers(truths, f"truths[{name!r}]")
+    what, of_truths = f"draws[{name!r}]", f"truths[{name!r}]"
     if isinstance(draws, Mapping):
         if name not in draws:
             raise ValueError(f"draws: got no {name!r}, wanted the names of truths; there are {', '.join(draws)}")
-        values = _numbers(draws[name], what)[:, None]
+        values, true = _matched(draws[name], truths, what, of_truths)
     elif _is_arviz(draws):
         missing = [i for i, one in enumerate(draws) if name not in one.posterior]
         if missing:
             raise ValueError(f"draws: got no {name!r} in the posterior of simulation {missing[0]}, as truths have")
         in_order = [one.posterior[name].transpose("chain", "draw", ...).to_numpy() for one in draws]
-        values = _numbers(in_order, what)
+        values, true = _numbers(in_order, what), _numbers(truths, of_truths)
     else:
         raise TypeError(
             f"draws: got {type(draws).__name__}, wanted a mapping from names to (n, m) numbers, as truths are, or a "
             "list with an object of ArviZ for each simulation"
         )
     if true.ndim == 0 or values.ndim < 3 or 0 in values.shape or values.shape[:1] + values.shape[3:] != true.shape:
-        given = values[:, 0] if values.ndim > 1 else values
+        given = _without_chains(values)
         advice = JOIN * (given.ndim == true.ndim + 2)
         advice += SWAPPED * _are_swapped(given, true)
         raise ValueError(
@@ -210,6 +231,10 @@ def _of_name(name: str, draws: Any, truths: ArrayLike) -> Posteriors:
 
 def _numbers(data: Any, name: str) -> FloatArray:
     """Finite numbers; ``ValueError`` says where one is missing, or that simulations have other numbers of draws."""
+    _check_lengths(data, name)
+    return finite_array(to_array(data, name), name)
+
+
+def _check_lengths(data: Any, name: str) -> None:
     if isinstance(data, Sequence) and len({np.shape(one) for one in data}) > 1:
         raise ValueError(f"{name}: got simulations of different shapes, wanted as many draws in each; cut the longer")
-    return finite_array(to_array(data, name), name)
