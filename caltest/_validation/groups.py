@@ -168,7 +168,7 @@ def _of_columns(columns: Mapping[Any, Table], may_lack: bool) -> Groups:
             names.append(text)
             rows.append(np.flatnonzero(column(table.array(name))))
             continue
-        if all(isinstance(one, Number) and one in (0, 1) for one in values[~table.missing()].tolist()):
+        if all(isinstance(one, (int, float, np.number)) and one in (0, 1) for one in values[~table.missing()].tolist()):
             raise ValueError(
                 f"{name}: got numbers that are all 0 or 1, wanted booleans that say who belongs to the group, "
                 "array.astype(bool), or text for a group of each"
