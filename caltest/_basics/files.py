@@ -38,6 +38,9 @@ TABLES = (b"PAR1", b"ARROW1")
 INDEX = re.compile(r"__index_level_\d+__")
 """What pandas calls an index without a name among the columns of such files."""
 
+LIST = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*[\[{]")
+"""What one list of JSON begins with, of objects or lists; a heading of a CSV file may begin with a bracket."""
+
 LONGEST = 2**53
 """Up to here every whole number is a floating point number."""
 
@@ -73,6 +76,8 @@ def read_chunks(
             yield from _tables_in(name, file, numbers_at_once)
         elif _first_of(file) == b"{":
             yield _json_lines(name, file)
+        elif LIST.match(file.peek()):
+            raise _of_a_list(name)
         else:
             encoding = "utf-16" if any(_begins(file, mark) for mark in (BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
             with TextIOWrapper(file, encoding=encoding, newline="") as text:
@@ -107,13 +112,17 @@ def read_objects(path: Path, convert: Callable[[str, dict[str, Any]], T]) -> lis
         if not first:
             raise ValueError(f"{name}: got an empty file, wanted a row or a line of JSON for each observation")
         if first == b"[":
-            raise ValueError(f"{name}: got one list of JSON, wanted JSON lines: an object in each line, without commas")
+            raise _of_a_list(name)
         if first != b"{":
             raise ValueError(
                 f"{name}: got a file without outcomes, wanted OUTCOMES or --outcome-column NAME, or JSON lines with "
                 "probabilities and an answer in each"
             )
         return [convert(f"{name}, line {line}", row) for line, row in _objects(name, file)]
+
+
+def _of_a_list(name: str) -> ValueError:
+    return ValueError(f"{name}: got one list of JSON, wanted JSON lines: an object in each line, without commas")
 
 
 @contextmanager

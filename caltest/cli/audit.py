@@ -14,6 +14,7 @@ from caltest._results.report import once
 from caltest._validation.labels import said_to_occur
 from caltest.auditing.audit import audit
 from caltest.auditing.fields import FIELDS
+from caltest.auditing.rows import in_order
 from caltest.auditing.section import LEVEL
 from caltest.cli.inputs.answers import is_of_answers, read_samples
 from caltest.cli.inputs.headers import MISSING
@@ -118,6 +119,8 @@ def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[s
     checks: dict[str, Any] = dict.fromkeys(options.clusters or [], check_clusters)
     if options.event_column is not None:
         checks[options.event_column] = _events
+    if options.time is not None:
+        checks[options.time] = lambda column: in_order(column, len(column))
     if of_answers:
         roles_only = [name for name in beside if name in taken]
         others = [name for name in beside if name not in taken]

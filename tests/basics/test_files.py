@@ -247,7 +247,7 @@ BAD = {
     "names twice": (
         ["cat,cat,eel", *ROWS],
         ["y", "cat", *["eel"] * (N - 1)],
-        "['cat', 'cat', 'eel'], wanted names that",
+        "p.csv: got 2 columns of predictions named 'cat', wanted names",
     ),
     "names without a header": (ROWS, NAMED, "y.csv, line 1: got names such as"),
     "name among numbers": (

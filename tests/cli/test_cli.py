@@ -1014,6 +1014,13 @@ def test_events_may_be_words():
         assert _events(np.array(words)).tolist() == [False, True, False]
 
 
+def test_times_that_are_none_are_named_by_their_column(cohort, capsys):
+    path, *_ = cohort
+    options = "--outcome-column", "died", "--columns", "new", "--time", "site"
+    status, _, err = command(capsys, "audit", path, *options)
+    assert (status, "cohort.csv, column 'site': time: got text such as 'N', wanted numbers" in err) == (2, True)
+
+
 def test_rows_of_missing_events_are_those_of_the_file(cohort, capsys):
     path, *_ = cohort
     lines = Path(path).read_text().splitlines()

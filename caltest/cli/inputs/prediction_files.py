@@ -152,6 +152,7 @@ def paired(
         if family:
             sample = as_sample(_of_numbers(table, family), targets, missing=missing, pooled=False)
             return replace(sample, targets=kept_rows(targets, sample)) if family == "curves" else sample
+        _check_names_differ(table)
         sample = as_sample(Table(table.values, names), targets, classes, missing=missing)
         return replace(sample, predictions=_named(sample.predictions, table.names))
     except ValueError as error:
@@ -230,9 +231,21 @@ def read_predictions(path: Path, family: str = "", columns: Sequence[str] = ()) 
     try:
         if family:
             return _of_numbers(table, family), table.names
+        _check_names_differ(table)
         return _named(as_predictions(table.values), table.names), table.names
     except ValueError as error:
         raise ValueError(_located(str(error), table, None)) from None
+
+
+def _check_names_differ(table: Rows) -> None:
+    """Raise ``ValueError`` if two columns of classes have the same name."""
+    names = table.names or []
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(
+            f"{table.path}: got {names.count(twice)} columns of predictions named {twice!r}, wanted names that are all "
+            "different"
+        )
 
 
 def _named(predictions: Predictions, columns: list[str] | None) -> Predictions:

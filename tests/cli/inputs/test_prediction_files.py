@@ -756,6 +756,8 @@ def test_a_first_column_without_a_name_is_an_index(columns, tmp_path, capsys):
         ('{"a": 1, "y": 1}\n{"a": 1', ["--outcome-column", "y"], "line 2: got text that is no JSON"),
         ('{"a": 1, "y": 1}\n\n{"b": 1}', ["--outcome-column", "y"], "line 3: got b, wanted an object with the names"),
         ('{"a": [1], "y": 1}', ["--outcome-column", "y"], "line 1: got a list or an object as a"),
+        ('[{"a": 0.5, "y": 1}]', ["--outcome-column", "y"], "got one list of JSON, wanted JSON lines: an object in"),
+        ("a,a,y\n0.2,0.8,1\n", ["--outcome-column", "y"], "a.csv: got 2 columns of predictions named 'a', wanted"),
         ('{"a": "x", "y": 1}', ["--outcome-column", "y"], "line 1: got 'x' in column 'a', wanted a number"),
         (
             '{"a": "90 %", "y": 1}',
