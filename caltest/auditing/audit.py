@@ -133,8 +133,8 @@ def audit(
     If one map is not enough, or leaves errors in a group, a map is fitted to each group, and advised if that is enough
     and clearly better. This takes two to twelve given groups of 50 or more rows each, which together have all rows.
 
-    Assumes what the sections say, independent outcomes above all. Cost: about five runs of ``calibration_test``, and
-    five fits of a map.
+    Assumes what the sections say, independent outcomes above all. Cost: about five runs of ``calibration_test``,
+    five fits of a map, and two kernel errors of at most 20 000 rows.
 
     How often each decision is made is in ``docs/validity.md``, "Decisions of audits".
 

@@ -60,6 +60,8 @@ class _Tried(NamedTuple):
 
 def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     """What a map makes of rows that it is not fitted to."""
+    from caltest.recalibration.report import ALL_PAIRS
+
     methods, other = _methods(data)
     tried: list[_Tried] = []
     for method, words in methods:
@@ -87,6 +89,8 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     facts = {"How": how} if helps else {"Tried": words}
     if found.before.ece_noise is not None:
         facts["If calibrated"] = "the mean of the ECE if the predictions are calibrated"
+    if found.n > ALL_PAIRS:
+        facts["SKCE"] = f"of {ALL_PAIRS} rows, evenly spaced among all"
     if others := [some for some in tried if some.report is not found]:
         facts["Tried too"] = f"{others[0].words}, {pvalue_phrase(others[0].report.after.pvalue)} after it"
     return Section(

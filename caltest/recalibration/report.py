@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.calls import own_errstate, without_power
-from caltest._basics.numerics import ArrayLike, seed_of
+from caltest._basics.numerics import ArrayLike, evenly_spaced, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import Gap, fields_of_size, in_words
@@ -28,6 +28,9 @@ from caltest.predictions.classes.finite import at_labels, outcome_scores
 from caltest.predictions.reductions.classes import reduce_to_binary
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.shared.observed import Observed, scale_of
+
+ALL_PAIRS = 20_000
+"""Rows of which all pairs take about as long as a test."""
 
 CLEAR = 2.0
 """Standard errors from which on a change of the log loss is not called chance."""
@@ -356,7 +359,8 @@ def report_rows(
 ) -> list[RecalibrationRow]:
     """Scores and tests of the same observations before, which can be tested, and after recalibration.
 
-    Intervals, which take most of the time for many observations, are for a level, if there is one.
+    Intervals are for a level, if there is one. Else kernel errors are of at most ``ALL_PAIRS`` rows: those of all pairs
+    of many take longer than all tests.
     """
     laws = [sample.predictions for sample in samples]
     # Negative binomial counts that were Poisson ones have kernels of their own.
@@ -395,7 +399,7 @@ def _row(
     if result is None:
         with without_power():
             result = calibration_test(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=test)
-    law = sample.predictions.law
+    law, rows = sample.predictions.law, len(sample) if level is not None else ALL_PAIRS
     brier = accuracy = ece = noise = None
     if (classes := law.of_classes) is not None:
         squares = at_labels(outcome_scores(classes.probabilities, "brier"), sample.targets)
@@ -412,7 +416,7 @@ def _row(
         accuracy=accuracy,
         ece=ece,
         ece_noise=noise,
-        skce=float(SKCE(kernel).estimate(sample)),
+        skce=float(SKCE(kernel).estimate(sample.take(evenly_spaced(len(sample), rows)))),
         interval=None if level is None else jackknife_interval(kernel, sample, level, "two-sided", floor),
         pvalue=result.pvalue,
         finding=result.finding,

@@ -1,5 +1,6 @@
 import json
 import re
+import sys
 from datetime import date
 from html import escape
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from caltest.auditing.rows import in_order
 from caltest.auditing.section import Section
 from caltest.auditing.sections import SECTIONS, more_rows_in_words, rows_needed
 from caltest.auditing.times import QUARTERS
+from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.predictions.inputs.convert import as_sample
 from caltest.recalibration.shared.observed import Observed
 
@@ -955,6 +957,22 @@ def test_times_are_put_in_order_whatever_they_are():
         pd.period_range("2026-01-01", periods=10)[days - 1],
     ):
         assert in_order(np.asarray(time), 5).tolist() == wanted
+
+
+def test_kernel_errors_before_and_after_a_map_are_of_some_of_many_rows(monkeypatch):
+    rng = np.random.default_rng(1)
+    mean = rng.normal(size=200)
+    data = ct.Normal(mean, 1.0), mean + 1.5 * rng.normal(size=200)
+    whole = ct.audit(*data, n_resamples=19, rng=1).models[0].sections["recalibration"]
+    assert "SKCE" not in whole.facts
+    monkeypatch.setattr(sys.modules["caltest.recalibration.report"], "ALL_PAIRS", 100)
+    some = ct.audit(*data, n_resamples=19, rng=1).models[0].sections["recalibration"]
+    assert some.facts["SKCE"] == "of 100 rows, evenly spaced among all"
+    kernel = shared_kernel(None, [data[0], some.mapped.predictions])
+    expected = ct.SKCE(kernel).estimate(as_sample(*data).take(np.arange(100) * 2))
+    rows = {row[0]: row[1:] for row in some.rows}
+    assert float(rows.pop("SKCE")[0]) == pytest.approx(expected, rel=1e-2)
+    assert rows == {row[0]: row[1:] for row in whole.rows if row[0] != "SKCE"}
 
 
 def test_names_cannot_break_or_inject():
