@@ -135,7 +135,9 @@ def observation_weights(data: ArrayLike) -> FloatArray:
 def same_length(n_predictions: int, n_targets: int, name: str = "targets") -> None:
     """Raise ``ValueError`` unless there is one target per prediction."""
     if n_predictions != n_targets:
-        raise ValueError(f"{name}: got {n_targets} values, wanted {n_predictions}, one per prediction")
+        advice = "; a prediction that is the same for all rows has to be repeated, with arrays of n equal parameters"
+        advice = advice if n_predictions == 1 and name == "targets" else ""
+        raise ValueError(f"{name}: got {n_targets} values, wanted {n_predictions}, one per prediction{advice}")
 
 
 def all_whole(array: Array) -> bool:

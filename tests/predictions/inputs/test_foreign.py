@@ -499,7 +499,9 @@ def test_other_errors():
         ct.calibration_test(Y, stats.norm(LOC, SCALE))
     with pytest.raises(TypeError, match=r"classes: got .* for Normal predictions, which are not of classes"):
         ct.calibration_test(stats.norm(LOC, SCALE), Y, classes=["a", "b"])
-    with pytest.raises(ValueError, match="targets: got 6 values, wanted 1, one per prediction"):
+    with pytest.raises(
+        ValueError, match="wanted 1, one per prediction; a prediction that is the same for all rows has to be repeated"
+    ):
         ct.calibration_test(stats.norm(0, 1), Y)
     bernoulli = ct.calibration_test(stats.bernoulli(P), ["b"] * N, classes=["a", "b"], n_resamples=9, rng=1)
     assert bernoulli.n == N
