@@ -56,7 +56,7 @@ def decide(
         together = "for all rows together " * (rejects and decision == USE)
         decision, reason = UNKNOWN, f"{together}{reason}; whether it matters in {first_few(unclear)} cannot be told"
     where = _rejected_in(sections, rejects, decision)
-    places, left, uneven = list(where.values()), list[str](), ""
+    places, left, uneven = list(where.values()), list[str](), list[str]()
     if where and not rejects:
         reason = _of_parts_alone(reason, places, sections["recalibration"].n_maps if parts else 1)
     elif where:
@@ -66,9 +66,7 @@ def decide(
         decision, reason = REFUSE if left else REPAIR, reason + more
     is_misread = bool(questions) or (result.finding is not None and result.finding.kind in OF_RECORDS)
     more_rows = None if rejects else more_rows_in_words(judged, *data.counted)
-    looked_at = {REFUSE: _special(sections, judged), REPAIR: [name for name in QUARTERS if name in uneven]}.get(
-        decision, unclear
-    )
+    looked_at = {REFUSE: _special(sections, judged), REPAIR: uneven}.get(decision, unclear)
     advice = _advised(decision, sections["recalibration"], looked_at, more_rows, is_misread)
     if asked is not None:
         advice = (
@@ -113,10 +111,10 @@ def _of_parts_alone(reason: str, places: Sequence[str], n_maps: int) -> str:
 
 def _after_maps(
     data: Data, sections: Mapping[str, Section], parts: Mapping[str, IntArray], where: Mapping[str, str]
-) -> tuple[list[str], str, str]:
+) -> tuple[list[str], str, list[str]]:
     """In which of some parts the error still matters after the maps that are advised, and what to add to the reason.
 
-    Also how much of that is about parts in which calibration is rejected after one map for all rows.
+    Also in which of them calibration is rejected after one map for all rows.
     """
     repair = sections["recalibration"]
     mapped, n_maps = repair.mapped, repair.n_maps
@@ -124,16 +122,15 @@ def _after_maps(
     left = [] if mapped is None else grave_in(mapped, parts, data.of_all[1])
     if left:
         maps = "one recalibration of all rows" if n_maps == 1 else "recalibrating each group by itself"
-        return left, f"; {maps} {after} {in_need(left) if n_maps == 1 else first_few(left)}", ""
+        return left, f"; {maps} {after} {in_need(left) if n_maps == 1 else first_few(left)}", []
     if n_maps > 1:
         why = f"one recalibration of all rows {after} {first_few(repair.left)}"
         why = why if repair.left else "one recalibration of all rows is not enough"
-        return [], f"; {why}: recalibrate each of the {n_maps} groups by itself", ""
+        return [], f"; {why}: recalibrate each of the {n_maps} groups by itself", []
     if mapped is None:
-        return [], "", ""
+        return [], "", []
     tested = {name: rows for key in ("groups", "time") if key in where for name, rows in sections[key].parts.items()}
-    uneven = _after_one_map(mapped, tested, data)
-    return [], uneven, uneven
+    return [], *_after_one_map(mapped, tested, data)
 
 
 def decision_of(
@@ -191,11 +188,12 @@ def _advised(decision: str, repair: Section, places: Sequence[str], more: str | 
         return "use the predictions as they are, and audit again when the model or the population changes."
     if is_misread:
         return "look at how the data were read and recorded, and audit again."
-    recent = ", recent ones as the error changed with time" if decision == REPAIR and places else ""
-    if decision == REPAIR or (decision == REFUSE and repair.n_maps > 1 and "How" in repair.facts):
-        return f"recalibrate ({repair.facts['How']}{recent}), {again}."
     past = {f"the {name}" for name in QUARTERS}
     others, periods = [one for one in places if one not in past], [one for one in places if one in past]
+    if decision == REPAIR or (decision == REFUSE and repair.n_maps > 1 and "How" in repair.facts):
+        recent = ", recent ones as the error changed with time" if decision == REPAIR and periods else ""
+        own = f", and the rows of {first_few(others)} by themselves" if decision == REPAIR and others else ""
+        return f"recalibrate ({repair.facts['How']}{recent}){own}, {again}."
     # Most of the time is no time of its own.
     periods = periods if len(periods) <= len(past) / 2 else []
     if decision == REFUSE and (others or periods):
@@ -214,16 +212,16 @@ def _advised(decision: str, repair: Section, places: Sequence[str], more: str | 
     )
 
 
-def _after_one_map(mapped: Sample, parts: Mapping[str, IntArray], data: Data) -> str:
-    """In which of the parts of the rows calibration is rejected after recalibration of all rows, if there are some."""
+def _after_one_map(mapped: Sample, parts: Mapping[str, IntArray], data: Data) -> tuple[str, list[str]]:
+    """In which of the parts of the rows calibration is rejected after recalibration of all rows, in words too."""
     if not parts:
-        return ""
+        return "", []
     groups = Groups(tuple(parts), tuple(np.sort(rows) for rows in parts.values()), len(mapped))
     found = calibration_by_group(mapped.predictions, mapped.as_given, groups, clusters=data.of_all[1], **data.settings)
     left = found.rejected(LEVEL)
     if left:
-        return f"; one recalibration of all rows leaves errors in {in_need(left)}"
-    return "; after one recalibration of all rows calibration is rejected in none of these parts"
+        return f"; one recalibration of all rows leaves errors in {in_need(left)}", list(left)
+    return "; after one recalibration of all rows calibration is rejected in none of these parts", []
 
 
 def in_need(left: Sequence[str]) -> str:
