@@ -59,7 +59,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     Notes
     -----
-    Cost: that of ``cv + 1`` fits of the classifier. The map is fitted to predictions of classifiers with a share
+    Rows have no weights, as no method takes some. Cost: that of ``cv + 1`` fits of the classifier. The map is fitted to predictions of classifiers with a share
     ``1 - 1/cv`` of the data, which are slightly worse than that of all data.
 
     Examples
