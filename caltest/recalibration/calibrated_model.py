@@ -59,8 +59,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     Notes
     -----
-    Rows have no weights, as no method takes some. Cost: that of ``cv + 1`` fits of the classifier. The map is fitted to predictions of classifiers with a share
-    ``1 - 1/cv`` of the data, which are slightly worse than that of all data.
+    Rows have no weights, as no method takes some. Cost: that of ``cv + 1`` fits of the classifier. The map is fitted to
+    predictions of classifiers with a share ``1 - 1/cv`` of the data, which are slightly worse than that of all data.
 
     Examples
     --------
