@@ -295,9 +295,8 @@ class CalibrationTestResult(Stored):
         if self.question == "difference" and self.standard_error is not None:
             one, unit = self.confidence_interval(), "difference of squared errors"
             return [Bar(self.test, self.estimate, one, 0.0, "no difference", unit, self.pvalue <= STANDS_OUT)]
-        what = "claimed", "frequency"
         return [
-            Bar(one.name, one.observed, own, one.claimed, *what, own.excludes(one.claimed))
+            Bar(one.name, one.observed, own, one.claimed, "claimed", one.unit, own.excludes(one.claimed))
             for one in (*self.measures, *(tenth for measure in self.measures for tenth in measure.tenths))
             if (own := one.interval) is not None and one.observed is not None
         ]

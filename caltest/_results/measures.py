@@ -70,6 +70,11 @@ class Measure(Entry):
         """
         return is_of_number(self.interval)
 
+    @property
+    def unit(self) -> str:
+        """Of what is claimed and observed, in pictures."""
+        return "number" if self.is_number else "frequency"
+
     def __repr__(self) -> str:
         claimed, observed, _ = cells_of(self)
         off = ""

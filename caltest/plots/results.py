@@ -42,8 +42,8 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     result
-        A result with ``bars()``: of the default test, groups, slices, comparisons of models, decompositions; of more
-        than 40 bars the first are drawn, and the picture says so.
+        A result with ``bars()``: of the default test, groups, slices, comparisons of models, decompositions; those in
+        the unit of the first are drawn, and of more than 40 the first, as the picture says.
     ax
         Where to draw; default: a new figure, as high as it takes.
 
@@ -58,9 +58,11 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     if not hasattr(result, "bars"):
         raise TypeError(f"result: got {type(result).__name__}, wanted a result with several estimates, such as groups")
     every: list[Bar] = result.bars()
-    bars = every[:MOST]
-    if not bars:
+    if not every:
         raise TypeError(f"result: got {result!r}, which has no estimates with intervals")
+    # A sum of counts has no place on an axis of frequencies.
+    every = [bar for bar in every if bar.unit == every[0].unit]
+    bars = every[:MOST]
     ax, _ = started(ax, "forest", (6.0, 1.3 + 0.3 * len(bars)))
     places = np.arange(len(bars))
     for y, bar in zip(places, bars, strict=True):

@@ -36,6 +36,14 @@ def test_results_draw_themselves(name):
         assert len(ax.get_yticklabels()) == len(result.bars())
 
 
+def test_sums_of_counts_are_not_among_frequencies():
+    result = ct.calibration_test(ct.Poisson(np.full(60, 2.5)), np.arange(60) % 5, n_resamples=19, rng=1)
+    assert [bar.name for bar in result.bars() if bar.unit == "number"] == ["total count"]
+    ax = result.plot(ax=figure.Figure().add_subplot())
+    assert "total count" not in [label.get_text() for label in ax.get_yticklabels()]
+    assert (ax.get_xlabel(), ax.get_xlim()[1] < 1.1) == ("frequency", True)
+
+
 def test_results_without_a_picture_say_so():
     with pytest.raises(TypeError, match="no picture of Audit"):
         ct.audit([0.2, 0.7], [0, 1], n_resamples=9, rng=1).plot()
