@@ -161,6 +161,10 @@ STANDS_OUT = 0.05
 """Level of what stands out in pictures."""
 
 
+NUMBER = "number"
+"""The unit of sums of counts, and of numbers of events."""
+
+
 class Bar(NamedTuple):
     """A line of a forest plot: an estimate with its interval, if it has one, and what it should be.
 

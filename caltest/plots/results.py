@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.calls import own_errstate
 from caltest._results.report import pvalue_phrase
-from caltest._results.tables import Bar, sharper
+from caltest._results.tables import NUMBER, Bar, sharper
 from caltest._validation import instance_of
 from caltest.fields.clinical.decisions import DecisionCurve
 from caltest.fields.clinical.validation_result import ClinicalValidation
@@ -42,8 +42,8 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     result
-        A result with ``bars()``: of the default test, groups, slices, comparisons of models, decompositions; those in
-        the unit of the first are drawn, and of more than 40 the first, as the picture says.
+        A result with ``bars()``: of the default test, groups, slices, comparisons of models, decompositions; of more
+        than 40 bars the first are drawn, and the picture says so. Sums of counts are not drawn beside frequencies.
     ax
         Where to draw; default: a new figure, as high as it takes.
 
@@ -61,7 +61,7 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     if not every:
         raise TypeError(f"result: got {result!r}, which has no estimates with intervals")
     # A sum of counts has no place on an axis of frequencies.
-    every = [bar for bar in every if bar.unit == every[0].unit]
+    every = [bar for bar in every if (bar.unit == NUMBER) == (every[0].unit == NUMBER)]
     bars = every[:MOST]
     ax, _ = started(ax, "forest", (6.0, 1.3 + 0.3 * len(bars)))
     places = np.arange(len(bars))
