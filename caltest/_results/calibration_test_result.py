@@ -16,7 +16,7 @@ from caltest._results.report import (
     sentence_of,
     undecided,
 )
-from caltest._results.tables import STANDS_OUT, Bar, Table, entries_of
+from caltest._results.tables import NUMBER, STANDS_OUT, Bar, Table, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Entry, Finding, Stored, normal_interval
 from caltest._validation import fraction
 
@@ -295,8 +295,9 @@ class CalibrationTestResult(Stored):
         if self.question == "difference" and self.standard_error is not None:
             one, unit = self.confidence_interval(), "difference of squared errors"
             return [Bar(self.test, self.estimate, one, 0.0, "no difference", unit, self.pvalue <= STANDS_OUT)]
+        units = {True: NUMBER, False: "frequency"}
         return [
-            Bar(one.name, one.observed, own, one.claimed, "claimed", one.unit, own.excludes(one.claimed))
+            Bar(one.name, one.observed, own, one.claimed, "claimed", units[one.is_number], own.excludes(one.claimed))
             for one in (*self.measures, *(tenth for measure in self.measures for tenth in measure.tenths))
             if (own := one.interval) is not None and one.observed is not None
         ]

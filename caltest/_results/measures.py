@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caltest._basics.numerics import FloatArray
-from caltest._results.tables import NUMBER, Table
+from caltest._results.tables import Table
 from caltest._results.values import ConfidenceInterval, Entry, is_of_number
 
 
@@ -69,11 +69,6 @@ class Measure(Entry):
         What is claimed are predicted cumulative hazards, or means, and the gap is a share of their sum.
         """
         return is_of_number(self.interval)
-
-    @property
-    def unit(self) -> str:
-        """Of what is claimed and observed, in pictures."""
-        return NUMBER if self.is_number else "frequency"
 
     def __repr__(self) -> str:
         claimed, observed, _ = cells_of(self)
