@@ -30,7 +30,7 @@ FEATURES_OF_CHUNKS = "features: got some with dask arrays, wanted none, or array
 """What an error says."""
 
 SHOWN = 10
-"""Numbers of an array that is given up to which tests show all of them."""
+"""Values of an array or a list that is given up to which tests show all of them."""
 
 WITH_PRODUCTS = 200
 """Rows from which on products of matrices within a joint statistic are so large that several threads take them."""
@@ -85,8 +85,7 @@ class CalibrationTest(_Named):
 
     def __repr__(self) -> str:
         arguments, named = vars(self)["_arguments"]
-        with np.printoptions(threshold=SHOWN):
-            shown = [repr(value) for value in arguments] + [f"{name}={value!r}" for name, value in named.items()]
+        shown = [_shown(value) for value in arguments] + [f"{name}={_shown(value)}" for name, value in named.items()]
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def __eq__(self, other: object) -> bool:
@@ -248,6 +247,14 @@ class CalibrationTest(_Named):
             assumes="; ".join(filter(None, (estimator.assumptions, predictions.assumption))),
             **{name: value for name, value in vars(outcome).items() if name not in ("notes", "is_excluded")},
         )
+
+
+def _shown(value: Any) -> str:
+    """What is given, or how much of it if that is long."""
+    shape = (len(value),) if isinstance(value, (list, tuple)) else getattr(value, "shape", ())
+    if not isinstance(shape, tuple) or np.prod(shape) <= SHOWN:
+        return repr(value)
+    return f"<{type(value).__name__} of shape {shape}>"
 
 
 def _some_predictions(data: Any) -> Predictions:

@@ -328,7 +328,7 @@ def test_times_with_a_zone_are_said_in_it():
     polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     forms = (
         days,
-        np.array(days.dt.to_pydatetime(), dtype=object),
+        np.array([day.to_pydatetime() for day in days], dtype=object),
         polars.Series(days.dt.tz_localize(None)).dt.replace_time_zone("Europe/Berlin"),
         pyarrow.chunked_array([pyarrow.array(days)]),
     )

@@ -176,7 +176,7 @@ class BinSums(Sums):
 
     def __add__(self, other: Self) -> Self:
         places, numbers = np.unique(np.concatenate([self.places, other.places]), axis=0, return_inverse=True)
-        own, others = np.split(numbers, [len(self.places)])
+        own, others = np.split(numbers.reshape(-1), [len(self.places)])
 
         def added(one: Array, more: Array, axis: int) -> Array:
             total = np.zeros((*one.shape[:axis], len(places), *one.shape[axis + 1 :]), dtype=one.dtype)
