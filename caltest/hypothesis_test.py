@@ -251,6 +251,8 @@ class CalibrationTest(_Named):
 
 def _shown(value: Any) -> str:
     """What is given, or how much of it if that is long."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key!r}: {_shown(one)}' for key, one in value.items())}}}"
     shape = (len(value),) if isinstance(value, (list, tuple)) else getattr(value, "shape", ())
     if not isinstance(shape, tuple) or np.prod(shape) <= SHOWN:
         return repr(value)
