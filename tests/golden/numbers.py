@@ -485,7 +485,8 @@ class Digest:
             # Where versions are named, lines can end at other words.
             return " ".join(VERSIONS.sub("", value).split()) if VERSIONS.search(value) else value
         values = np.asarray(value, dtype=float)
-        if np.all(~np.isfinite(values) | (values == np.round(values))):
+        # Beyond 2**53 all floating-point numbers are whole.
+        if np.all(~np.isfinite(values) | ((values == np.round(values)) & (np.abs(values) < 2.0**53))):
             return f"{values.shape} {crc32((values + 0.0).tobytes())}"
         number = weighted(values)
         if abs(number) < ZERO * max(1.0, np.abs(values[np.isfinite(values)]).max()):
