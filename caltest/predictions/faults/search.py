@@ -123,6 +123,8 @@ def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate]) -> list[Candi
     near = [refined(one) for one in likely if one is first[one.fault.kind] or one.gain > likely[0].gain - REACH]
     order = {fault.kind: i for i, fault in enumerate(kinds)}
     ordered = sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))
+    # Sizes of the others can be 0: nothing is explained by them.
+    telling = [one for one in ordered if one is ordered[0] or one.gain + one.penalty > DROP]
     if ordered[0].fault.scope in PLAINER:
         # A part of the predictions that explains clearly more than all of them with the same fault is its place.
         kind = ordered[0].fault.kind
@@ -130,13 +132,13 @@ def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate]) -> list[Candi
         is_right_elsewhere = kind in BENDS or (whole in LEVELS and ordered[0].place.endswith(ENDS))
         clear, nearly = ordered[0].gain - LIKELY, inf if is_right_elsewhere else NEARLY * ordered[0].gain
         near = [
-            one for one in ordered if one is ordered[0] or one.gain >= (clear if one.fault.kind == whole else nearly)
+            one for one in telling if one is ordered[0] or one.gain >= (clear if one.fault.kind == whole else nearly)
         ]
         plain = min(near, key=lambda one: PLAINER.get(one.fault.scope, len(PLAINER)))
         if not PLAINER[plain.fault.scope]:
             # What is clear goes before what is not.
             least = max(plain.gain - LIKELY, 0.0) if plain.gain > 0.0 else plain.gain - LIKELY
-            levels = (one for one in ordered if one.fault.scope == "level" and one.gain > least)
+            levels = (one for one in telling if one.fault.scope == "level" and one.gain > least)
             plain = next(levels, plain)
         ordered.sort(key=lambda one: one is not plain)
     return ordered
