@@ -68,8 +68,8 @@ def pooled(statistics: Sequence[FloatArray], ratios: Sequence[FloatArray]) -> tu
 
     With log ratios x of wrong and right outcomes up to a constant, a data set comes from the wrong ones with the
     probability ``q = 1 / (1 + exp(c - x))``, where the constant c makes the sum of all q equal to M. It stands for the
-    share q / M of wrong data sets, and for ``(1 - q) / B`` of right ones: both laws are known from all M + B, which
-    halves the variance of the power. Source: Shirts and Chodera 2008, for two states.
+    share q / M of wrong data sets, and for ``(1 - q) / B`` of right ones: both laws are known from all M + B. Source:
+    Shirts and Chodera 2008, for two states.
     """
     m, b = (len(one) for one in ratios)
     x, both = np.concatenate(ratios), np.concatenate(statistics)
