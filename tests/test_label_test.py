@@ -195,6 +195,18 @@ def test_certain_predictions_and_labels_that_never_occur():
     assert [one.pvalue for one in result.labels] == [1.0, 1.0, 1.0]
 
 
+@pytest.mark.usefixtures("without_findings")
+def test_a_label_whose_outcomes_are_all_impossible_leaves_the_maximum_of_independent_ones():
+    p, y = one_bad()
+    never = np.hstack([p, np.zeros((len(p), 1))]), np.hstack([y, np.ones((len(p), 1))])
+    alone, with_it = (
+        ct.calibration_test(ct.MultiLabel(some, independent=True), outcomes, n_resamples=99, rng=1)
+        for some, outcomes in ((p, y), never)
+    )
+    assert with_it.pvalue == 0.0
+    assert with_it.pvalue_otherwise == alone.pvalue
+
+
 @pytest.mark.parametrize("setting", [{"weights": np.ones(300)}, {"kernel": ct.DeltaKernel()}, {"classes": [0, 1]}])
 def test_settings_of_one_prediction_are_refused(setting):
     p, y = one_bad()

@@ -369,7 +369,7 @@ def limits_of_odds(predictions: Bernoulli, values: Sequence[Array]) -> tuple[flo
 
 
 def ticks_of_odds(low: float, high: float) -> list[float]:
-    """Round probabilities between two, those that begin with 1 or also with 2 and 5, on both sides of one half."""
+    """Round probabilities in the limits, on both sides of one half: with the digit 1, if few also with 3 or 2 and 5."""
     for digits in ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0)):
         small = [digit * 10.0**power for power in range(-12, 0) for digit in digits]
         ticks = [one for one in [*small, 0.5, *(1.0 - one for one in reversed(small))] if low <= one <= high]

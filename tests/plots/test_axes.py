@@ -92,6 +92,19 @@ def test_colour_is_that_of_the_caller(function):
     assert "#123456" in colours
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0.0008, 0.2, [0.001, 0.01, 0.1]),
+        (0.008, 0.2, [0.01, 0.03, 0.1]),
+        (0.04, 0.13, [0.05, 0.1]),
+        (0.02, 0.99, [0.1, 0.5, 0.9, 0.99]),
+    ],
+)
+def test_ticks_of_odds_are_three_or_more_where_round_ones_are(low, high, ticks):
+    assert _axes.ticks_of_odds(low, high) == pytest.approx(ticks)
+
+
 def test_titles_and_legends_are_within_small_pictures():
     p, y = ct.datasets.load_digits_predictions()["random forest"]
     result = ct.calibration_test(p, y, n_resamples=39, rng=1)

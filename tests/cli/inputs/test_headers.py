@@ -34,6 +34,21 @@ def test_first_lines_that_can_be_headers(cells, readings):
 
 
 @pytest.mark.parametrize(
+    ("cells", "header"),
+    [
+        (["0.1", "0.5", "1.0"], True),
+        (["0.9", "0.5", "0.5"], False),
+        (["2", "1"], True),
+        (["0.5", "0.2", "0.3"], True),
+        (["a", "0.2"], True),
+    ],
+)
+def test_a_first_line_that_does_not_fall_has_the_times_of_curves(cells, header):
+    rows = Rows("p.csv", cells, None, np.empty((0, len(cells))), np.empty(0))
+    assert headers._can_be_header(rows, family="curves") == [header]
+
+
+@pytest.mark.parametrize(
     ("cells", "possible"), [(["0"], ["0"]), (["1"], ["1"]), (["0", "1"], ["1"]), (["1", "0"], ["0"])]
 )
 def test_a_certain_prediction_in_a_first_line_excludes_other_outcomes(cells, possible):

@@ -71,6 +71,11 @@ def test_clusters_of_independent_rows_take_little(law, truth):
     assert 1.0 <= np.mean(effects) < 1.0 + 5.0 * np.sqrt(2.0 / GROUPS / 2.0)
 
 
+def test_clusters_whose_rows_make_up_for_each_other_count_as_their_rows():
+    up, clusters = np.arange(N) % 2 == 0, as_clusters(np.arange(N) // 2)
+    assert design_effect(as_sample(ct.Normal(np.zeros(N), np.ones(N)), np.where(up, 1.5, -0.9)), clusters) == 1.0
+
+
 @pytest.mark.parametrize("events", [(12, 9, 3), (12, 9, 3, 5)])
 def test_effect_of_few_clusters_is_that_of_their_sums(events):
     """Outcomes less their frequency, summed over clusters of 20, against the variance of independent outcomes."""

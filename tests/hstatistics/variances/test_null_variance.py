@@ -52,6 +52,12 @@ def test_clusters(clusters):
     assert variance_between_clusters(TV, as_clusters(clusters), p, RNG(1)) == pytest.approx(wanted, rel=1e-10)
 
 
+def test_clusters_of_nearly_certain_predictions():
+    p, clusters = ct.Categorical([[0.99, 0.01, 0.0], [0.98, 0.01, 0.01], [0.0, 0.01, 0.99]]), [0, 1, 1]
+    wanted = enumerated(ct.estimators.ClusterSKCE(TV, clusters), p)
+    assert variance_between_clusters(TV, as_clusters(clusters), p, RNG(1)) == pytest.approx(wanted, rel=1e-10)
+
+
 def test_binary_predictions_along_a_line_are_those_of_all_pairs(monkeypatch):
     p = ct.Bernoulli(RNG(2).random(50))
     line = variance_if_calibrated(TV, p, RNG(1))

@@ -236,6 +236,12 @@ def test_shifts_and_factors_have_one_shape(name):
         CalibrationMap.from_dict({**entries, name: [[value] for value in entries[name]]})
 
 
+def test_lines_go_through_at_least_one_point():
+    entries = {**fitted_map("interpolated")[0].to_dict(), "points": [], "values": []}
+    with pytest.raises(ValueError, match=r"values: got \(0,\), wanted one for each of at least one of points"):
+        CalibrationMap.from_dict(entries)
+
+
 RANGES = {
     **dict.fromkeys([("vector", one) for one in ("weights", "intercept")], (-1e100, 1e100)),
     **dict.fromkeys([("beta", one) for one in ("a", "b")], (0, 1e100)),
