@@ -224,7 +224,6 @@ def inverted(
     the two. An estimate that is smaller than chance gives at the start of the line counts as the median there, as else
     it would reject all values, and one that is larger than at its end likewise.
     """
-    tails = np.array([(1.0 - level) / 2.0, 0.5, (1.0 + level) / 2.0])
     steps = range(len(line) - 1)
     fine = np.unique(np.concatenate([t + np.linspace(0.0, 1.0, FINE) for t in steps]))
     values = np.array([value(law_at(line, t)) for t in fine])
@@ -233,11 +232,11 @@ def inverted(
 
     def redraw(place: float) -> FloatArray:
         if place not in found:
-            law = law_at(line, place)
-            redrawn, (below, above) = draws(law), tails[::2]
-            # Quantiles that are draws, none of them inside the one asked for.
-            ends = np.quantile(redrawn, below, method="lower"), np.quantile(redrawn, above, method="higher")
-            quantiles[place] = np.array([ends[0], np.quantile(redrawn, 0.5), ends[1]])
+            redrawn = draws(law := law_at(line, place))
+            # Ends that are draws, none of them inside the one asked for.
+            low = np.quantile(redrawn, (1.0 - level) / 2.0, method="lower")
+            high = np.quantile(redrawn, (1.0 + level) / 2.0, method="higher")
+            quantiles[place] = np.array([low, np.median(redrawn), high])
             found[place] = quantiles[place] - value(law)
         return found[place]
 

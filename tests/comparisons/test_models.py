@@ -169,6 +169,9 @@ def test_errors_that_matter_are_told_from_others():
     assert one.verdict().endswith("calibration is not rejected at the 5 % level, and errors that matter are ruled out")
     bar, low, high = found.bars()[0], *found.rows[0].gap
     assert (list(bar.interval), bar.usual, bar.reference) == ([100.0 * low, 100.0 * high], (0.0, 2.0), None)
+    assert "(more than 2 matters)" in found.remarks()[0]
+    margins = dataclasses.replace(found, rows=(dataclasses.replace(far, margin=3.0 * far.margin), right))
+    assert "(more than 2 to 6 matters)" in margins.remarks()[0]
     few = ct.compare_models({"right": p[:100]}, y[:100], n_resamples=199, rng=1)
     assert few.verdict().endswith("is not rejected at the 5 % level, but errors that matter could have been missed")
     known = dataclasses.replace(right, name="known", found_at=0.02)

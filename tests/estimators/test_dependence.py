@@ -97,6 +97,14 @@ def test_series_are_said_to_be_alike():
     assert cautions_on(as_sample(p, states[rng().permutation(N)])) == ()
 
 
+def test_errors_of_classes_are_whether_the_likeliest_one_occurred():
+    p = rng().dirichlet(np.ones(3), 600)
+    hits = np.repeat(rng().random(100), 6) < p.max(axis=1)
+    (caution,) = cautions_on(as_sample(p, np.where(hits, p.argmax(axis=1), p.argsort(axis=1)[:, 1])))
+    errors = hits - p.max(axis=1)
+    assert f"alike (correlation {errors[1:] @ errors[:-1] / (errors @ errors):.1f}" in caution
+
+
 def test_a_series_of_300_rows_is_seen_and_a_few_large_errors_are_no_series():
     series = autocorrelated(0.5)[:300]
     assert "alike" in cautions_on(as_sample(ct.Normal(np.zeros(300), 1.15), series))[0]
