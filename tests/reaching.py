@@ -45,12 +45,12 @@ class Tests:
 
     def of(self, change):
         """Tests that run the changed statement, the quick ones, file by file and the quickest file first."""
-        line = statement_at(change)
+        lines = statements_at(change)
         changed = (ROOT / change.path).stat().st_mtime > self.path.stat().st_mtime
-        found = [name for name, (_, lines) in self.reached.items() if line in lines.get(change.path, ())]
-        if line is None:  # What a module does when it is imported can show in any test of the whole package.
+        found = [name for name, (_, run) in self.reached.items() if not lines.isdisjoint(run.get(change.path, ()))]
+        if not lines:  # What a module does when it is imported can show in any test of the whole package.
             found = [name for name in self.reached if re.match(r"tests/test_", name)]
-        if not found or changed or line is None or LOOPS in change.path:
+        if not found or changed or not lines or LOOPS in change.path:
             found = {*found, *self.of_files(callers(change.path))}
         total, chosen, files = 0.0, [], Counter()
         for name in sorted(found, key=self.cost):
@@ -97,13 +97,36 @@ def file_of(test):
     return test.split("::")[0]
 
 
-def statement_at(change):
-    """Where the innermost statement of a function around a change begins; None outside of functions."""
+def statements_at(change):
+    """Where the innermost statement of a function around a change begins, or those begin that use what it changes.
+
+    These are the statements of the function whose signature is changed, or with a name that is bound there.
+    """
     tree = ast.parse((ROOT / change.path).read_text())
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    inside = {node for function in functions for one in function.body for node in ast.walk(one)}
-    lines = [node.lineno for node in inside if isinstance(node, ast.stmt) and holds(node, change.line)]
-    return max(lines, default=None)
+    of_functions = [node for function in functions for one in function.body for node in ast.walk(one)]
+    inside = {node for node in of_functions if isinstance(node, ast.stmt)}
+    lines = [node.lineno for node in inside if holds(node, change.line)]
+    if lines:
+        return {max(lines)}
+    if signatures := [node for node in functions if holds(node, change.line)]:
+        return {one.lineno for one in signatures[-1].body}
+    bound = [
+        node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AnnAssign) and holds(node, change.line)
+    ]
+    names = {name for node in bound for one in targets_of(node) for name in names_in(one)}
+    return {node.lineno for node in inside if not names.isdisjoint(names_in(node))}
+
+
+def targets_of(node):
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
+def names_in(node):
+    """Names of variables and attributes."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name | ast.Attribute):
+            yield one.id if isinstance(one, ast.Name) else one.attr
 
 
 def holds(node, line):
