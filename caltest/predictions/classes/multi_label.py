@@ -71,7 +71,8 @@ class MultiLabel(OwnErrstate):
 
     def describe(self) -> str:
         """The predictions in a few words."""
-        return f"MultiLabel, n = {len(self)}, {self.probabilities.shape[1]} labels"
+        n_labels = self.probabilities.shape[1]
+        return f"MultiLabel, n = {len(self)}, {n_labels} label{'s' * (n_labels > 1)}"
 
     @property
     def texts(self) -> tuple[str, ...]:
