@@ -69,11 +69,13 @@ class Files:
     def pairs(self, convert: Convert | None, are_headers: tuple[bool, bool]) -> Iterator[tuple[Rows, Rows]]:
         """The same rows of both, with the first lines where they belong."""
         waiting: list[Rows | None] = [None, None]
-        start = 0
+        names, start = dict[int, list[str] | None](), 0
         for parts in self.parts(convert):
             for i, (before, part) in enumerate(zip(waiting, parts, strict=True)):
                 if part is not None:
                     part = part.with_head(are_headers[i])
+                    # Later parts take a first line for names whether it is or not.
+                    part = replace(part, names=names.setdefault(i, part.names))
                     waiting[i] = part if before is None else joined([before, part])
             given, observed = waiting
             if given is not None and observed is not None:

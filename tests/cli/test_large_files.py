@@ -109,6 +109,16 @@ def cut(path, n_bytes):
     path.write_bytes(path.read_bytes()[:-n_bytes])
 
 
+def test_a_first_line_that_is_a_row_names_no_classes(tmp_path, run):
+    files = tmp_path / "p.csv", tmp_path / "y.csv"
+    p = np.column_stack([0.3 * Q, 1.0 - 0.5 * Q, 0.2 * Q])
+    np.savetxt(files[0], p, fmt="%.5f", delimiter=",")
+    np.savetxt(files[1], np.where(RNG.random(N) < 3.0 * p[:, 0], 0, 1), fmt="%d")
+    parts, whole = (json.loads(run(files, large)[1])["findings"][0]["words"] for large in (True, False))
+    assert "class 0" in parts
+    assert parts == whole
+
+
 def test_files_that_end_within_a_row(tmp_path, run):
     csv, table = one_file(as_csv)(tmp_path), tmp_path / "one"
     cut(table, len("5,yes\n"))
