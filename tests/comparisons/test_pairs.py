@@ -85,6 +85,9 @@ def test_the_smaller_squared_error_can_be_the_larger_mean_error():
     assert (row.better, row.pvalue < 1e-3) == ("all", True)
     assert row.gap.low > row.other_gap.high
     assert "all - one: the better one is farther off on average (SKCE averages products" in unfolded(pairs)
+    (turned,) = ct.compare_pairs(dict(reversed(models.items())), y, kernel=kernel).rows
+    assert turned.is_against
+    assert row.is_against
     words = ct.PairedSKCETest(kernel)(*models.values(), y).finding.words
     assert "model A is better calibrated" in words
     assert "although probabilities of class 1 are farther off on average, " in words

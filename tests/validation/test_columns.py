@@ -214,6 +214,11 @@ def test_notes_say_which_columns_are_left_out_or_taken_together(name):
     assert "number" not in notes.replace("numbers of them", "")
 
 
+def test_missing_values_are_a_second_value_of_a_column():
+    columns = [(name, np.array(values)) for name, values in (("once", [1.0, 1.0, np.nan]), ("never", [1.0, 1.0, 1.0]))]
+    assert notes_on(columns) == ("columns with one value are left out: never",)
+
+
 def test_masked_values_records_and_periods():
     masked = np.ma.masked_array([1.5, 2.0, 3.0], [False, True, False])
     records = np.array([(1, "a"), (2, "b")], dtype=[("x", int), ("c", "U1")])

@@ -37,6 +37,14 @@ def test_the_best_size_is_found(name):
     assert len(asked) == len(set(asked)) <= 40
 
 
+@pytest.mark.parametrize(("slope", "end"), [(1.0, 1.0), (-1.0, 0.2)])
+def test_the_best_size_can_be_an_end(slope, end):
+    t, neighbours = best_of_grid(lambda t: slope * t, 0.2, 1.0)
+    assert t == end
+    assert neighbours[0] < neighbours[1]
+    assert end in neighbours
+
+
 def test_few_sizes_are_enough_for_a_parabola():
     asked = []
     log_ratio = asked_once(lambda t: asked.append(t) or -300.0 * (t - 0.05) ** 2)
