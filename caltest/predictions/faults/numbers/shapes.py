@@ -108,10 +108,10 @@ def third_moments(features: FloatArray, seen: Scores) -> FloatArray:
     return np.concatenate([features @ (z * (seen.clipped_squares - 3.0)).T, features @ (u * (5.0 * u * u - 3.0)).T])
 
 
-def _beyond(seen: Scores, deviations: float) -> str:
-    """How many errors are so large, and how many should be, in words."""
-    found, expected = seen.share_of(np.abs(seen.residuals) > deviations), 2.0 * scipy.special.ndtr(-deviations)
-    return _in_place(seen, found, expected, ("outer", f"beyond {deviations:g}"))
+def _beyond(seen: Scores, deviations: float) -> tuple[float, str]:
+    """How many times as many errors as predicted are so large, and how many of all, in words."""
+    found, expected = seen.share_of(np.abs(seen.residuals) > deviations), 2.0 * float(scipy.special.ndtr(-deviations))
+    return found / expected, _in_place(seen, found, expected, ("outer", f"beyond {deviations:g}"))
 
 
 def _in_place(seen: Scores, found: float, expected: float, names: tuple[str, str]) -> str:
@@ -152,8 +152,9 @@ class HeavyTails(OfShape):
         like = f", like Student's t with {self.sized(seen, sibling, fit)} degrees of freedom"
         words = f"errors have heavier tails than predicted at the same spread{like if seen.is_normal else ''}"
         near, expected = seen.share_of(np.abs(seen.residuals) < NEAR), 1.0 - 2.0 * scipy.special.ndtr(-NEAR)
-        if seen.share_of(np.abs(seen.residuals) > FAR) > CLEARLY_MORE * 2.0 * scipy.special.ndtr(-FAR):
-            return f"{words}: {_beyond(seen, FAR)}"
+        times, far = _beyond(seen, FAR)
+        if times > CLEARLY_MORE:
+            return f"{words}: {far}"
         # Too few outcomes are as far away as that; such laws have more in the middle, too.
         middle = _in_place(seen, near, expected, ("inner", f"within {NEAR:g}"))
         return f"{words}: {middle}" if near > expected else words
@@ -183,7 +184,8 @@ class LightTails(Fault[Scores]):
         return np.asarray(np.sinh(_arcsinh_of_normal(seen.residuals, 0.0, exp(t))))
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        return f"errors have lighter tails than predicted at the same spread: {_beyond(seen, 2.0)}"
+        times, far = _beyond(seen, 2.0)
+        return f"errors have lighter tails than predicted at the same spread{f': {far}' if times < 1.0 else ''}"
 
 
 def log_ratio_of_scales(squares: FloatArray, scale: float, d: int = 1) -> FloatArray:

@@ -495,3 +495,13 @@ def test_wider_laws_that_are_not_symmetric_are_not_shifted_too(make, ratio, seed
     assert first.kind == "scale"
     assert "with that corrected" not in first.words
     assert abs(np.log(first.estimate / ratio)) < 0.07
+
+
+def test_words_on_tails_name_outcomes_only_where_these_agree():
+    """Exponential errors have more of them far above, even if corrected for their skewness."""
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=2000)
+    corrected = findings_of(as_sample(ct.Laplace(mean, 0.5**0.5), mean + rng.exponential(size=2000) - 1.0))[0].second
+    assert corrected.words == "errors have lighter tails than predicted at the same spread"
+    uniform = findings_of(as_sample(ct.Laplace(mean, 0.5**0.5), mean + rng.uniform(-1.7, 1.7, 2000)))[0]
+    assert uniform.words == f"{corrected.words}: 0 % of the outcomes are in the outer 4.6 % of what was predicted"
