@@ -69,6 +69,10 @@ def test_grades_of_rare_events_are_told_apart(draw, mirrored):
         points = np.concatenate([one.get_offsets() for one in ax.collections if one.get_label().startswith("bin")])
         assert sorted(points[:, 0]) == pytest.approx(places)
         assert all(ax.get_ylim()[0] <= one <= ax.get_ylim()[1] for one in points[:, 1])
+        bars = np.array([[one.get_x(), one.get_x() + one.get_width()] for one in ax.containers[0]])
+        ends = np.diff(np.log(bars / (1.0 - bars)), axis=1)
+        assert ends == pytest.approx(np.full(ends.shape, ends[0, 0]))
+        assert bars.mean(axis=1) == pytest.approx(places, rel=0.02)
     assert len(ax.get_xticks()) > 2
     even = draw(rng.choice([0.1, 0.3, 0.5, 0.7], 200), rng.integers(2, size=200), n_resamples=39, rng=1)
     assert even.get_xscale() == "linear"
