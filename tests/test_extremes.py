@@ -261,7 +261,7 @@ HOT = {
     "Gamma": (ct.Gamma([3.0], 1.0), 1e-310, "temperature: got 1e-310, with which shape is inf in place of 3"),
     "Normal": (ct.Normal([0.0], 1e-300), 1e-300, "with which scale is 0 in place of 1e-300"),
     "Laplace": (ct.Laplace([0.0], 1e300), 1e300, "with which scale is inf in place of 1e\\+300"),
-    "MvNormal": (ct.MvNormal([[0.0]], 1e300), 1e300, "with which a covariance is infinite"),
+    "MvNormal": (ct.MvNormal([[0.0], [0.0]], [1e300, 1.0]), 1e300, "with which a covariance is infinite"),
 }
 
 

@@ -119,7 +119,7 @@ def _fill_guide(cumulative: FloatArray, i: int, guide: Array) -> None:
 def _walk(cumulative: FloatArray, i: int, threshold: float, label: int) -> int:
     """The first class, from a label on, whose cumulative probability exceeds the threshold or is the total."""
     last = cumulative.shape[1] - 1
-    while label < last and cumulative[i, label] <= threshold and cumulative[i, label] < cumulative[i, last]:
+    while cumulative[i, label] <= threshold and cumulative[i, label] < cumulative[i, last]:
         label += 1
     return label
 

@@ -323,6 +323,11 @@ BAD = {
 }
 
 
+def test_commas_are_of_decimals_if_one_of_them_cannot_be_of_thousands():
+    cells = [["1,234", "0,5"], ["2,345", "1"]]
+    assert rows_of_files.decimals("p.csv", cells, [1, 2]) == [["1.234", "0.5"], ["2.345", "1"]]
+
+
 @table(("predictions", "outcomes", "message"), BAD)
 def test_bad_files(predictions, outcomes, message, run):
     contents = predictions, outcomes

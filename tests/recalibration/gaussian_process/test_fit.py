@@ -1,8 +1,18 @@
 import numpy as np
 import pytest
 
-from caltest.recalibration.gaussian_process.fit import _negative_mean, bound_at, centres, first_process
-from caltest.recalibration.gaussian_process.objective import OnScale
+from caltest.recalibration.gaussian_process.fit import (
+    LARGEST_NOISE,
+    LARGEST_SCALE,
+    SMALLEST_LENGTHSCALE,
+    Scale,
+    _bounds,
+    _negative_mean,
+    bound_at,
+    centres,
+    first_process,
+)
+from caltest.recalibration.gaussian_process.objective import OnScale, softplus
 from caltest.recalibration.gaussian_process.order import Order
 
 
@@ -15,6 +25,14 @@ def test_centres_are_a_fixed_point_of_k_means():
 
 def test_few_different_inputs_are_the_centres():
     np.testing.assert_array_equal(centres(np.array([[0.2, 0.8], [0.8, 0.2]]), 10), [0.2, 0.8])
+
+
+def test_positive_parameters_have_the_largest_values_of_their_scale():
+    low, high = _bounds(Scale(0.5, 10.0, 5.0), 2).T
+    assert softplus(high[4:]) == pytest.approx([LARGEST_SCALE, LARGEST_SCALE, 10.0, 5.0, LARGEST_NOISE])
+    assert softplus(low[6:7]) == pytest.approx(SMALLEST_LENGTHSCALE)
+    assert np.isinf(low[[0, 1, 2, 3, 4, 5, 7, 8]]).all()
+    assert np.isinf(high[:4]).all()
 
 
 def test_what_is_minimised_is_the_mean_bound_less_the_penalty():
