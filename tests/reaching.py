@@ -45,11 +45,11 @@ class Tests:
 
     def of(self, change):
         """Tests that run the changed statement, the quick ones, file by file and the quickest file first."""
-        lines = statements_at(change)
+        is_inside, lines = statements_at(change)
         changed = (ROOT / change.path).stat().st_mtime > self.path.stat().st_mtime
         found = [name for name, (_, run) in self.reached.items() if not lines.isdisjoint(run.get(change.path, ()))]
-        if not lines:  # What a module does when it is imported can show in any test of the whole package.
-            found = [name for name in self.reached if re.match(r"tests/test_", name)]
+        if not is_inside:  # What a module does when it is imported can show in tests of the whole package.
+            found += [name for name in self.reached if re.match(r"tests/test_", name) and name not in found]
         if not found or changed or not lines or LOOPS in change.path:
             found = {*found, *self.of_files(callers(change.path))}
         total, chosen, files = 0.0, [], Counter()
@@ -98,9 +98,9 @@ def file_of(test):
 
 
 def statements_at(change):
-    """Where the innermost statement of a function around a change begins, or those begin that use what it changes.
+    """Whether it is inside of a function, and where its innermost statement or those that use what it changes begin.
 
-    These are the statements of the function whose signature is changed, or with a name that is bound there.
+    The latter are the statements of the function whose signature is changed, or with a name that is bound there.
     """
     tree = ast.parse((ROOT / change.path).read_text())
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
@@ -108,14 +108,14 @@ def statements_at(change):
     inside = {node for node in of_functions if isinstance(node, ast.stmt)}
     lines = [node.lineno for node in inside if holds(node, change.line)]
     if lines:
-        return {max(lines)}
+        return True, {max(lines)}
     if signatures := [node for node in functions if holds(node, change.line)]:
-        return {one.lineno for one in signatures[-1].body}
+        return False, {one.lineno for one in signatures[-1].body}
     bound = [
         node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AnnAssign) and holds(node, change.line)
     ]
     names = {name for node in bound for one in targets_of(node) for name in names_in(one)}
-    return {node.lineno for node in inside if not names.isdisjoint(names_in(node))}
+    return False, {node.lineno for node in inside if not names.isdisjoint(names_in(node))}
 
 
 def targets_of(node):
