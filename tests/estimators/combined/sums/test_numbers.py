@@ -123,6 +123,12 @@ def test_numbers_are_those_of_the_components(name, monkeypatch):
     np.testing.assert_allclose(omnibus.of_rows.values(sums)[:, 0], expected, rtol=2e-3, atol=2e-6)
 
 
+def test_the_estimate_is_that_of_pairs_of_different_rows(without_findings):
+    predictions, targets = family("normal")[0].take(slice(0, 20)), family("normal")[1][:20]
+    result = TEST.accumulator(predictions=predictions, rng=4).update(predictions, targets).result()
+    assert result.estimate == pytest.approx(ct.SKCE()(predictions, targets), rel=0.005)
+
+
 @pytest.mark.every(2)
 @pytest.mark.parametrize("name", thinned(ALL, KEPT))
 def test_accumulators_go_to_other_machines(name, without_findings):
