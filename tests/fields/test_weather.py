@@ -156,6 +156,17 @@ def test_overlapping_forecasts_need_their_horizon(replications):
     assert result.notes == ()
 
 
+def test_intervals_of_overlapping_forecasts_add_covariances_of_fewer_dates_apart():
+    members, y = overlapping(np.random.default_rng(1), 200, 3)
+    bias = weather.rank_histogram(members, y, horizon=3, n_resamples=19, rng=1).rows[0].parts[0]
+    ranks = ((members < y[:, None]).sum(axis=1) + 0.5) / 10.0 - 0.5
+    sums, freedom = ranks - ranks.mean(), 200 / 3 - 1.0
+    variance = sums @ sums + 2.0 * (sums[:-1] @ sums[1:] + sums[:-2] @ sums[2:])
+    reach = stats.t.ppf(0.975, freedom) * np.sqrt(variance * (freedom + 1.0) / freedom) / 200
+    assert bias.estimate == pytest.approx(ranks.mean(), rel=1e-12)
+    assert list(bias.interval) == pytest.approx([ranks.mean() - reach, ranks.mean() + reach], rel=1e-12)
+
+
 def test_pvalues_that_are_adjusted_for_several_rows_are_bounds():
     rng = np.random.default_rng(1)
     members, y = rng.normal(size=(60, 9)), rng.normal(size=60)

@@ -156,6 +156,7 @@ class TestRegressionProblems:
     def test_inputs_are_checked(self):
         with pytest.raises(ValueError, match=r"inputs: got shape \(2, 4\), wanted rows of at least 5 inputs"):
             Friedman1().mean(np.zeros((2, 4)))
+        assert Friedman1().mean(np.zeros((2, 5))).tolist() == [5.0, 5.0]
         with pytest.raises(ValueError, match="noise: got -1"):
             Friedman1(noise=-1)
         with pytest.raises(ValueError, match="noise: got 0"):
