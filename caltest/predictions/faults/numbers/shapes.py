@@ -193,26 +193,17 @@ def log_ratio_of_scales(squares: FloatArray, scale: float, d: int = 1) -> FloatA
     return np.asarray(0.5 * squares * (1.0 - scale**-2) - d * log(scale))
 
 
-def _outliers(squares: FloatArray, weights: FloatArray, scale: float, d: int) -> tuple[float, float]:
-    """Log likelihood, for weights of sum 1, and scale of outliers among standard normal vectors by the EM algorithm."""
-    share = RARE
-    for _ in range(STEPS):
-        logs = log_ratio_of_scales(squares, scale, d) + log(share)
-        both = np.logaddexp(log(1.0 - share), logs)
-        outlying = weights * np.exp(logs - both)
-        share = min(max(float(outlying.sum()), 1e-12), 0.5)
-        scale = max(LEAST_OUTLYING, sqrt(float(outlying @ squares) / max(d * float(outlying.sum()), 1e-300)))
-    return float(weights @ both), scale
-
-
 @kept
 def outlier_scale(seen: Scores) -> float:
-    """The scale of the outliers that is most likely with a share of them, from some starts."""
+    """The scale of outliers among standard normal vectors that is most likely with a share of them, by EM steps."""
     squares, weights, d = seen.squared_radius, seen.weights / seen.weights.sum(), seen.squares[0].size
-    farthest = sqrt(float(squares.max(initial=0.0)) / d)
-    starts = [scale for scale in (OUTLYING, 0.5 * farthest) if scale >= LEAST_OUTLYING]
-    found = [_outliers(squares, weights, scale, d) for scale in starts]
-    return max(found)[1]
+    share, scale = RARE, OUTLYING
+    for _ in range(STEPS):
+        logs = log_ratio_of_scales(squares, scale, d) + log(share)
+        outlying = weights * np.exp(logs - np.logaddexp(log(1.0 - share), logs))
+        share = min(max(float(outlying.sum()), 1e-12), 0.5)
+        scale = max(LEAST_OUTLYING, sqrt(float(outlying @ squares) / max(d * float(outlying.sum()), 1e-300)))
+    return scale
 
 
 class Outliers(Mixed[Scores], OfShape):
