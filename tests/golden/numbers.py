@@ -544,6 +544,15 @@ def store(names=()):
             print(f"{name}: not all is stored of {unsure}")
 
 
+def store_new():
+    """Store the cases that are not yet stored, and print which these are."""
+    known = json.loads(STORED.read_text())
+    new = [name for name in CASES if name not in known]
+    if new:
+        store(new)
+    print(f"{len(new)} new cases stored", *new, sep="\n  ")
+
+
 def show(name):
     """All that is in a case, a line for each place."""
     for part, found in CASES[name]():
@@ -554,8 +563,7 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--digests"]:
         json.dump(digests(sys.argv[2:]), sys.stdout)
     elif sys.argv[1:] == ["new"]:
-        if new := CASES.keys() - json.loads(STORED.read_text()).keys():
-            store(new)
+        store_new()
     elif sys.argv[1:]:
         for one in sys.argv[1:]:
             show(one)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from golden import numbers
 from golden.numbers import CASES, STORED, Digest
 
 KNOWN = json.loads(STORED.read_text())
@@ -10,6 +11,19 @@ KNOWN = json.loads(STORED.read_text())
 
 def test_all_cases_are_stored():
     assert list(KNOWN) == list(CASES), "python -m tests.golden.numbers new"
+
+
+def test_what_is_new_is_named(monkeypatch, tmp_path, capsys):
+    *_, first, last = KNOWN
+    monkeypatch.setattr(numbers, "STORED", tmp_path / "numbers.json")
+    monkeypatch.setattr(numbers, "store", lambda names: print(names))
+    for lacking, printed in (
+        ((first, last), f"{[first, last]}\n2 new cases stored\n  {first}\n  {last}\n"),
+        ((), "0 new cases stored\n"),
+    ):
+        numbers.STORED.write_text(json.dumps({name: 0 for name in KNOWN if name not in lacking}))
+        numbers.store_new()
+        assert capsys.readouterr().out == printed
 
 
 @pytest.mark.parametrize("name", CASES)
