@@ -76,9 +76,8 @@ def signature_of(app: Any, what: str, name: str, thing: Any, *_: Any) -> tuple[s
 RATES = {
     "error-rates": (
         *("calibration_test", "calibration_by_group", "find_slices"),
-        *("compare_models", "compare_classes", "assert_calibrated"),
+        *("compare_models", "compare_classes", "compare_pairs", "assert_calibrated"),
     ),
-    "which-test": ("EquivalenceTest", "PairedSKCETest", "named_tests.BinnedEquivalenceTest", "compare_pairs"),
     "validity": (
         *("CalibrationMonitor", "fields.d_calibration", "fields.a_calibration", "fields.one_calibration"),
         *("fields.clinical.validate", "fields.clinical.validate_by_group", "fields.clinical.decision_curve"),
@@ -86,7 +85,7 @@ RATES = {
         *("fields.bayesian.simulation_based_calibration", "recalibration.multicalibration_report"),
     ),
 }
-"""Where calls that test have their rates, and tests that are not in the table of all."""
+"""Where calls that test have their rates."""
 
 
 def lead_to_error_rates(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:

@@ -1,8 +1,8 @@
-"""What every test assumes and costs, how often it rejects calibrated predictions, and how often wrong ones.
+"""What every test assumes and costs, how often it rejects where its null hypothesis holds, and how often elsewhere.
 
 ``python -m tests.statistical.every_test size [names of tests]``, or ``power``, measures all tests or those named and
-stores what it finds with the day in ``every_test.json``; half an hour and three minutes of one processor. It ends with
-the table of ``docs/error-rates.md``, from all that is stored; with ``write`` it does this alone.
+stores what it finds with the day in ``every_test.json``; 50 and ten minutes of one processor. It ends with the tables
+of ``docs/error-rates.md``, from all that is stored; with ``write`` it does this alone.
 The numbers of ``docs/which-test.md``, of notes and docstrings are these.
 """
 
@@ -18,9 +18,11 @@ import numpy as np
 import caltest as ct
 from caltest._basics.calls import pvalues_only
 
+from .other_nulls import OTHERS
 from .settings import HARD, dirichlet, spawn
 
 SIZE_SETS, POWER_SETS, LEVEL = 500, 100, 0.05
+SETS_OF_OTHERS = {"size": 1000, "power": 500}
 STORED = Path(__file__).with_suffix(".json")
 PAGE = Path(__file__).parents[2] / "docs" / "error-rates.md"
 
@@ -130,9 +132,6 @@ TESTS = {
     "ConsistencyTest(ECE())": Row(
         lambda p, rng: of_top_label(ct.ConsistencyTest(ct.ECE(), FEW)), BOOTSTRAP, "n (k + B)"
     ),
-    "ToleranceTest(0.001)": Row(
-        lambda p, rng: ct.ToleranceTest(0.001, p.default_kernel()), "asymptotic: jackknife", "n² k"
-    ),
     "HosmerLemeshowTest": Row(lambda p, rng: ct.HosmerLemeshowTest(), LAW, "n log n"),
     "SpiegelhalterTest": Row(lambda p, rng: ct.SpiegelhalterTest(), LAW, "n k"),
     "LogScoreTest": Row(lambda p, rng: ct.LogScoreTest(), LAW, "n k"),
@@ -185,41 +184,50 @@ def calibrated(setting):
     return make
 
 
-def rate(name, make, key, sets):
+def pvalue_of(name, make):
+    """The p-value for new data, as a function of a generator."""
+
+    def pvalue(rng):
+        p, y = make(rng)
+        return TESTS[name].make(p, rng)(p, y, rng=rng).pvalue
+
+    return pvalue
+
+
+KINDS = {"size": (HARD, calibrated, SIZE_SETS, 200), "power": (WRONG, WRONG.get, POWER_SETS, 202)}
+"""What is measured of ``TESTS``: where, on which data, of how many data sets, and the first key of random numbers."""
+
+
+def draws(kind, name):
+    """P-values for new data in each setting, and the number of data sets that a rate is of."""
+    if name in OTHERS:
+        return getattr(OTHERS[name], kind), SETS_OF_OTHERS[kind]
+    settings, make, sets, _ = KINDS[kind]
+    return {setting: pvalue_of(name, make(setting)) for setting in settings}, sets
+
+
+def rate(kind, name, setting, sets):
     """Share of data sets that are rejected at the 5 % level; None where the test is not for them.
 
     What a test refuses counts as not rejected.
     """
-    rng, rejected = spawn(*key), 0
+    settings, _ = draws(kind, name)
+    key = [KINDS[kind][-1], list(settings).index(setting)]
+    rng, rejected = spawn(*key, *([list(OTHERS).index(name)] if name in OTHERS else [])), 0
     for _ in range(sets):
-        p, y = make(rng)
         try:
-            rejected += TESTS[name].make(p, rng)(p, y, rng=rng).pvalue <= LEVEL
+            rejected += settings[setting](rng) <= LEVEL
         except TypeError:
             return None
         except ValueError:
             continue
-    return rejected / sets
-
-
-def size(name, setting, sets):
-    """Rate of calibrated predictions."""
-    return rate(name, calibrated(setting), (200, list(HARD).index(setting)), sets)
-
-
-def power(name, fault, sets):
-    """Rate of wrong ones."""
-    return rate(name, WRONG[fault], (202, list(WRONG).index(fault)), sets)
-
-
-KINDS = {"size": (size, HARD, SIZE_SETS), "power": (power, WRONG, POWER_SETS)}
-"""What is measured: by which function, where, and of how many data sets."""
+    return int(rejected) / sets
 
 
 def measured(kind, name):
     """The rates wherever the test can be used, with the day and the number of sets."""
-    function, settings, sets = KINDS[kind]
-    rates = {setting: function(name, setting, sets) for setting in settings}
+    settings, sets = draws(kind, name)
+    rates = {setting: rate(kind, name, setting, sets) for setting in settings}
     known = {setting: one for setting, one in rates.items() if one is not None}
     return {"day": date.today().isoformat(), "sets": sets, "rates": known}
 
@@ -230,14 +238,23 @@ def stored():
 
 
 def worst(row):
-    """The setting where the most calibrated predictions are rejected, and their share."""
+    """The setting where the most data sets of the null hypothesis are rejected, and their share."""
     rates = row["size"]["rates"]
     setting = max(rates, key=rates.get)
     return setting, rates[setting]
 
 
+def runs(row):
+    """When size and power were measured, and on how many data sets."""
+    return [f"{one['day']}, {one['sets']:,} sets" for one in (row["size"], row["power"])]
+
+
+def lines_of(rows):
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+
+
 def table():
-    """Of all tests, in markdown."""
+    """Of all tests of calibration, in markdown."""
     head = ["test", "p-value", "independent", "size", "where", *WRONG, "time", "size measured", "power measured"]
     lines = [head, ["---"] * 3 + ["---:", "---", *["---:"] * len(WRONG), *["---"] * 3]]
     rows = stored()
@@ -245,30 +262,44 @@ def table():
         setting, share = worst(rows[name])
         powers = rows[name]["power"]["rates"]
         cells = [f"{100 * powers[fault]:.0f}" if fault in powers else "" for fault in WRONG]
-        runs = [f"{one['day']}, {one['sets']:,} sets" for one in (rows[name]["size"], rows[name]["power"])]
-        lines.append(
-            [f"`{name}`", test.pvalue, test.independent, f"{100 * share:.1f}", setting, *cells, test.time, *runs]
-        )
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        known = [f"`{name}`", test.pvalue, test.independent, f"{100 * share:.1f}", setting]
+        lines.append([*known, *cells, test.time, *runs(rows[name])])
+    return lines_of(lines)
 
 
-MARKS = "<!-- written by python -m tests.statistical.every_test write -->\n\n", "\n\n<!-- end -->"
+def table_of_others():
+    """Of tests of other null hypotheses."""
+    head = ["test", "null hypothesis", "p-value", "independent", "size", "where", "power", "time"]
+    lines = [[*head, "size measured", "power measured"], [*["---"] * 4, "---:", *["---"] * 5]]
+    rows = stored()
+    for name, test in OTHERS.items():
+        setting, share = worst(rows[name])
+        powers = "; ".join(f"{where}: {100 * found:.0f}" for where, found in rows[name]["power"]["rates"].items())
+        known = [f"`{name}`", test.null, test.pvalue, test.independent, f"{100 * share:.1f}", setting]
+        lines.append([*known, powers, test.time, *runs(rows[name])])
+    return lines_of(lines)
+
+
+BEGIN, END = "<!-- written by python -m tests.statistical.every_test write -->\n\n", "\n\n<!-- end -->"
 
 
 def page():
-    """The text of the page with the table of what is stored."""
-    before, _, rest = PAGE.read_text().partition(MARKS[0])
-    return before + MARKS[0] + table() + MARKS[1] + rest.partition(MARKS[1])[2]
+    """The text of the page with the tables of what is stored."""
+    first, *parts = PAGE.read_text().split(BEGIN)
+    made = zip((table(), table_of_others()), parts, strict=True)
+    return first + "".join(BEGIN + new + END + old.partition(END)[2] for new, old in made)
 
 
 def main(kind=None, *names):
     with pvalues_only():
-        for name in names or (TESTS if kind in KINDS else ()):
+        for name in names or ([*TESTS, *OTHERS] if kind in KINDS else ()):
+            found = measured(kind, name)
             rows = stored()
-            rows.setdefault(name, {})[kind] = measured(kind, name)
+            rows.setdefault(name, {})[kind] = found
             STORED.write_text(json.dumps(rows, indent=1) + "\n")
-            print(name, rows[name][kind], flush=True)
-    PAGE.write_text(page())
+            print(name, found, flush=True)
+    if all(stored().get(name, {}).keys() == KINDS.keys() for name in (*TESTS, *OTHERS)):
+        PAGE.write_text(page())
 
 
 if __name__ == "__main__":
