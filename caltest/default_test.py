@@ -101,8 +101,9 @@ def calibration_test(
     lag
         h for forecasts of h steps ahead in the order of time, whose outcomes overlap: rows less than h apart may depend
         on each other. Each of the h sets of rows that are h apart is tested, and the p-value is h times the smallest,
-        which is valid for any dependence between the sets. Statistics are those of the set with this p-value; what is
-        wrong, claimed and observed is of all rows, unless there are weights, with intervals that count h rows as one.
+        which is valid for any dependence between the sets, if no forecast is made from outcomes of its own set; where
+        one is, take ``SequentialCalibrationTest(lag=h)``. Statistics are of the set with this p-value; the finding and
+        the table of claims are of all rows, unless there are weights, with intervals that count h rows as one.
     n_resamples
         Number of redraws; the smallest possible p-value is 1 / (n_resamples + 1), or 0 if an outcome occurred that its
         prediction excludes.

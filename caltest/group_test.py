@@ -75,8 +75,9 @@ class GroupCalibrationTest(CalledWithData):
     -----
     The null hypothesis is ``P(Y | P_X, G) = P_X``: the predictions are right given the group too (multicalibration).
     Assumes that groups do not depend on the targets, and that these are independent given predictions and groups. The
-    probability that a calibrated group is rejected is at most alpha, whichever others are not calibrated, for any
-    number, size and overlap of groups. Time that of the estimator for each group and redraw.
+    probability that a group is rejected whose rows are all right, given all groups they are in, is at most alpha,
+    whatever the others are, for any number, size and overlap of groups. Time that of the estimator for each group and
+    redraw.
 
     By default more than 32 groups are compared by sums of errors over their members, each as a normal deviate by its
     known cumulants, the largest of a group after weighing: of ``y - p``, alone and times the logit and four cosines of

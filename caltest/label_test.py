@@ -100,7 +100,7 @@ def labels_tested(
         findings=tuple(replace(one.finding, words=f"{one} ({one.finding})") for one in labels if one.finding),
         effect_size=EffectSize(first.observed - first.claimed, f"observed minus claimed rate of label {first.name}"),
         citations=(*Omnibus.citations, *method.null.citations, *method.citations),
-        assumes=f"rows independent given the predictions{method.assumes}, not used to fit the model (were they?)",
+        assumes=f"rows independent given all predictions{method.assumes}, not used to fit the model (were they?)",
         pvalue_otherwise=float(otherwise.min()) if excluded.any() else None,
         labels=labels,
         smallest=method.smallest,

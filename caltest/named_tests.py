@@ -308,7 +308,7 @@ class ClusterSKCETest(CalibrationTest):
 
 
 class ClusterLikelihoodRatioTest(CalibrationTest):
-    """Bound of the p-value for any dependence within clusters.
+    """Bound of the p-value for any dependence within independent clusters.
 
     See ``ct.estimators.ClusterLikelihoodRatio``.
 

@@ -219,7 +219,10 @@ QUESTIONS = {
 }
 
 
-ASSUMPTIONS = "outcomes independent given the predictions, and not used to fit or recalibrate the model (were they?)"
+ASSUMPTIONS = (
+    "outcomes independent given all predictions, and not used to fit or recalibrate the model, or to predict others "
+    "(were they?)"
+)
 """What no test can check."""
 
 KINDS: dict[str, str] = {

@@ -67,9 +67,9 @@ def audit(
         As in ``calibration_by_group``: labels (n,), or a dictionary from names to labels or booleans. Without them, if
         there are three or more classes, rows with the same most probable class.
     clusters
-        (n,) labels of rows that depend on each other, or two for each row, as in ``calibration_test``. Where that
-        combines all statistics, the test, groups and the size of the error are of all rows, and the other sections take
-        one row of each cluster; elsewhere all sections do, or take rows that share neither of two labels.
+        (n,) labels of rows that depend on each other, or two for each row, as in ``calibration_test``. Where that test
+        combines all statistics, the test, groups and the size of the error use all rows, and the other sections one row
+        of each cluster; elsewhere all sections use one row of each, or rows that share neither of two labels.
     features
         A data frame or a dictionary of columns (n,), in whose slices wrong predictions are searched: ``find_slices``.
     time
@@ -113,7 +113,7 @@ def audit(
     is clearly better if the log loss (CRPS, quantile loss) falls, and this or the Brier score by more than 1.645
     standard errors. It is enough if calibration of all mapped rows is not rejected at the 5 % level, or the error that
     is left is too small to matter. Errors of the five fits nearly cancel in sums over all rows, so that a map that is
-    enough is mostly rejected in fewer than 5 % of data sets.
+    enough is rejected in mostly fewer than 5 % of data sets.
 
     The decision becomes "do not use as it is" if calibration is rejected, and the error matters, in one of the given
     groups, the slices or the quarters of the time, and still does there after a map that is advised. The reason names

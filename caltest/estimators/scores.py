@@ -262,7 +262,7 @@ class LogLikelihoodRatio(RedrawnEstimator):
     The alternatives are fixed given the predictions: for classes other temperatures, labels at random and classes that
     are too frequent; for continuous distributions shifted and scaled outcomes; for counts other means and dispersions
     (``caltest.predictions.alternatives``); none are known for ensembles and mixtures of vectors (``TypeError``). If the
-    predictions are calibrated, E has mean 1 whatever they are, so 1 / E bounds a p-value (``EValueBound``). It finds
+    predictions are calibrated and rows independent, E has mean 1, so 1 / E bounds a p-value (``EValueBound``). It finds
     what its alternatives describe with the power of a likelihood ratio, and can miss what none of them resembles.
 
     Notes

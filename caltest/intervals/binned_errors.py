@@ -76,10 +76,10 @@ def ece_interval(
 
     Notes
     -----
-    Assumes that outcomes are independent given the predictions. Conservative: the estimate is as far off as its noise
-    is long only where error and noise have one direction. ``binned_error_interval`` is shorter, for squared errors.
-    It has 0 in it if the exact Monte Carlo test does not reject at ``1 - confidence_level``, for the same redraws.
-    Time O(n B), and O(n k B) for class-wise errors.
+    Assumes that outcomes are independent given the predictions. Asymptotic, and mostly conservative: the estimate is
+    as far off as its noise is long only where error and noise have one direction. ``binned_error_interval`` is shorter,
+    for squared errors. It has 0 in it if the exact Monte Carlo test does not reject at ``1 - confidence_level``, for
+    the same redraws. Time O(n B), and O(n k B) for class-wise errors.
 
     The indicators of all classes come from one label, and bins differ between classes. Labels are drawn with the
     frequencies of the bins that the classes of an observation are in, divided by their sum. For k classes that is

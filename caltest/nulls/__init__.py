@@ -1,11 +1,11 @@
 """Nulls: what turns an estimate into a p-value. ``ct.CalibrationTest(estimator, null)`` pairs the two.
 
-Exact: ``ConditionalMonteCarlo``, which redraws the targets from the predictions, and ``ImportanceSampling`` for tiny
-p-values. Bounds for every n: ``DistributionFreeBound``, ``CrossChernoffBound``, ``EValueBound``. Limit laws:
-``NormalNull``, ``HotellingNull``, ``PearsonNull``, ``TextbookNull``. Resampling: ``ArconesGineBootstrap``,
-``ClusterBootstrap``, ``ConsistencyResampling``, ``KnownCovarianceMonteCarlo``. Of the hypothesis that an error is
-small, or large: ``ToleranceNull``, ``EquivalenceNull``, ``BinnedEquivalenceBound``. A null of your own derives from
-``Null`` and returns an ``Outcome``, or from ``ResamplingNull``.
+Exact: ``ConditionalMonteCarlo`` and ``KnownCovarianceMonteCarlo``, which redraw the targets from the predictions, and
+``ImportanceSampling`` for tiny p-values. Bounds for every n: ``DistributionFreeBound``, ``CrossChernoffBound``,
+``EValueBound``. Limit laws: ``NormalNull``, ``HotellingNull``, ``PearsonNull``, ``TextbookNull``. Resampling:
+``ArconesGineBootstrap``, ``ClusterBootstrap``, ``ConsistencyResampling``. Of the hypothesis that an error is small, or
+large: ``ToleranceNull``, ``EquivalenceNull``, ``BinnedEquivalenceBound``. A null of your own derives from ``Null`` and
+returns an ``Outcome``, or from ``ResamplingNull``.
 """
 
 from caltest._basics import offered as _offered

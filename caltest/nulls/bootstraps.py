@@ -232,7 +232,7 @@ class ClusterBootstrap(ResamplingNull[Any]):
     0.01
     """
 
-    citations = ("chandler2007", "korn1998")
+    citations = ("cameron2011", "chandler2007", "chwialkowski2014", "korn1998", "leucht2013")
 
     pvalue_kind = "resampling"
     wanted = "ClusterSKCE(kernel, clusters) or Omnibus(clusters=...)"
@@ -395,8 +395,8 @@ PART = 4
 class ConsistencyResampling(ResamplingNull[Estimator]):
     """The estimate against its values for resampled predictions with targets drawn from them.
 
-    As published by Broecker and Smith (2007) and Vaicenavicius et al. (2019), but for the 1 that is added to both
-    parts of the p-value. A median bandwidth is that of the observed predictions; bins are formed anew.
+    The resampling of Broecker and Smith (2007), as a test by Vaicenavicius et al. (2019), but for the 1 that is added
+    to both parts of the p-value. A median bandwidth is that of the observed predictions; bins are formed anew.
 
     Parameters
     ----------

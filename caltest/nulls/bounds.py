@@ -187,7 +187,7 @@ class LikelihoodRatioNull(Null[LogLikelihoodRatio]):
 
 @dataclass(frozen=True)
 class EValueBound(LikelihoodRatioNull):
-    """``min(1, 1 / E)`` for the likelihood ratio E of ``LogLikelihoodRatio``, which has mean 1 if calibrated.
+    """``min(1, 1 / E)`` for the likelihood ratio E of ``LogLikelihoodRatio``, of mean 1 for right independent rows.
 
     By Markov's inequality ``P(1 / E <= alpha) <= alpha`` for every n. No redraws, no smallest value; conservative where
     the evidence is weak.

@@ -35,9 +35,9 @@ LARGEST = 2**30
 class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
     """The estimate against its values for B redraws of the targets from the predictions.
 
-    Given all predictions, calibration says that the targets are independent draws from them: a simple hypothesis
-    that can be simulated. With ``p = (1 + #{draw >= estimate}) / (1 + B)`` the observed and the drawn values are
-    exchangeable under the null hypothesis, so P(p <= alpha) <= alpha for every n, every B and every estimator
+    For independent rows calibration says that the targets are independent draws from the predictions: a simple
+    hypothesis that can be simulated. With ``p = (1 + #{draw >= estimate}) / (1 + B)`` the observed and the drawn values
+    are exchangeable under the null hypothesis, so P(p <= alpha) <= alpha for every n, every B and every estimator
     (Dwass 1957; Barnard 1963). Redraws that equal the estimate, up to a relative difference of 1e-10, count as larger.
 
     Parameters

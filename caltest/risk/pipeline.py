@@ -45,9 +45,9 @@ def estimate_calibration_error(
 ) -> CalibrationErrorEstimate:
     """Estimate a squared L2 calibration error with the estimator that has the least estimated risk.
 
-    A random part of the data is held out. On the rest the risk of every error function h with every setting is
-    cross-validated, and the function of least risk is selected. The estimate is the mean of h(x, x) over the data held
-    out and over the functions of all folds.
+    A random part of the data is held out. On the rest the risk of every error function h(p, p') with every setting is
+    cross-validated, and the function of least risk is selected. The estimate is the mean of h(p, p) over the
+    predictions held out and over the functions of all folds.
 
     Parameters
     ----------

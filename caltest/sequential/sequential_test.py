@@ -115,7 +115,7 @@ class SequentialTestResult(Stored):
         what = f"E was {1 / alpha:g} or more" if self.lag == 1 else f"p was {alpha:g} or less"
         return f"reject calibration {level}: {what} after {counted(first, 'observation')}"
 
-    citations = ("cover1991", "shafer2021")
+    citations = ("arnold2023", "cover1991", "shafer2021", "vovk2020")
 
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: the evidence, when it was enough, and the p-value.

@@ -117,9 +117,9 @@ def find_slices(
 
     Intervals for the mean of true minus claimed probabilities are those of Clopper and Pearson at the level
     ``1 - alpha / S`` for S slices, and hold for all slices together whatever the truth is (Hoeffding 1956), so for
-    those that the search found as well. Of sureness they are of how often outcomes are on the side of the claim, of
-    numbers of how often these are above the predicted median, or of their spread in the central 68.3 % of what is
-    predicted.
+    those that the search found as well. For sureness they are for how often outcomes are on the side of one half that
+    the claim is on; for numbers, for how often these are above the predicted median, or in the central 68.3 % of what
+    is predicted.
 
     Time O(B (n L + S)) for L tables of the columns and their pairs, memory O(n + S).
 

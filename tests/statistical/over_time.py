@@ -1,7 +1,7 @@
 """Rejections of forecasts whose outcomes overlap, and run lengths of monitors.
 
-``python -m tests.statistical.over_time`` prints the tables of ``docs/validity.md``; about eight minutes; with ``lag``
-those of monitors and changes with a lag only.
+``python -m tests.statistical.over_time`` prints the tables of ``docs/validity.md``; about ten minutes; with ``past``
+that of forecasts that use earlier outcomes only, with ``lag`` those of monitors and changes with a lag.
 """
 
 import sys
@@ -45,6 +45,45 @@ def fixed(h, n, shift, seed):
         test = ct.ClusterSKCETest(blocks if enough else np.arange(n), kernel, 199)
         found.append(test(predictions, y + shift * np.sqrt(h), rng=seed).pvalue if enough else np.nan)
     return [np.nan if np.isnan(pvalue) else pvalue <= 0.05 for pvalue in found]
+
+
+def urns(rng, n, h):
+    """Shares in h urns that get another ball of the colour drawn, in turn: right given the past, and made from it."""
+    events, draws = np.ones(h), np.arange(n) // h + 2.0
+    p, y = np.empty(n), np.empty(n, dtype=int)
+    for t in range(n):
+        p[t] = events[t % h] / draws[t]
+        y[t] = rng.random() < p[t]
+        events[t % h] += y[t]
+    return ct.Bernoulli(p), y
+
+
+def random_walks(rng, n, h):
+    """The last of h random walks in turn, as a forecast of its next place."""
+    steps = rng.normal(size=(n // h, h))
+    return ct.Normal((steps.cumsum(axis=0) - steps).ravel(), 1.0), steps.cumsum(axis=0).ravel()
+
+
+def of_the_past(make, h, n, seed):
+    """Whether tests of all rows at once, and the sequential one, reject forecasts that are made from outcomes."""
+    predictions, y = make(np.random.default_rng([seed, h, n, 4]), n, h)
+    tests = [
+        lambda: ct.calibration_test(predictions, y, lag=h, n_resamples=199, rng=seed),
+        lambda: ct.MonteCarloTest(ct.SKCE(), 199)(predictions, y, rng=seed),
+        lambda: ct.CoxTest()(predictions, y),
+        lambda: ct.SequentialCalibrationTest(lag=h)(predictions, y),
+    ]
+    classical = isinstance(predictions, ct.Bernoulli)
+    return [test().pvalue <= 0.05 if classical or i != 2 else np.nan for i, test in enumerate(tests)]
+
+
+def with_the_past():
+    """Print the table of forecasts that use earlier outcomes."""
+    for make, h, n in ((urns, 1, 200), (urns, 2, 400), (random_walks, 1, 200), (random_walks, 2, 400)):
+        with pvalues_only():
+            rates = 100.0 * np.mean([of_the_past(make, h, n, seed) for seed in range(SETS)], axis=0)
+        cells = ("" if np.isnan(one) else f"{one:.1f}" for one in rates)
+        print(f"| {make.__name__.replace('_', ' ')} | {h} | {n} | {' | '.join(cells)} |", flush=True)
 
 
 def binary(rng, n, start):
@@ -150,6 +189,7 @@ def main():
                 rates = 100.0 * np.mean([fixed(h, n, shift, seed) for seed in range(sets)], axis=0)
             model = "right" if shift == 0.0 else "too low by half a deviation"
             print(f"| {h} | {n} | {model} | {' | '.join(f'{one:.1f}' for one in rates)} | {sets} |", flush=True)
+    with_the_past()
     for words in CHANGES:
         for start in (100, 500, 900):
             found = [one for seed in range(SETS_OF_DATES) if (one := dated(words, start, seed)) is not None]
@@ -166,4 +206,4 @@ def main():
 
 
 if __name__ == "__main__":
-    with_lag() if sys.argv[1:] == ["lag"] else main()
+    {"lag": with_lag, "past": with_the_past}.get(sys.argv[-1], main)()

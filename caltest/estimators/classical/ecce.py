@@ -58,7 +58,7 @@ class ECCE(BinaryStatistic):
     17.831
     """
 
-    citations = ("arrieta2022",)
+    citations = ("arrieta2022", "feller1951")
 
     statistic: Kind = "MAD"
     _checks = {"statistic": choice(Kind)}

@@ -34,8 +34,8 @@ class HosmerLemeshow(BinaryStatistic):
     Notes
     -----
     ``HosmerLemeshowTest()`` compares the statistic with the chi-squared law with one degree of freedom for each group.
-    Software often takes two fewer. That is right for a logistic regression and the data it was fitted to; here the
-    outcomes are others, which the model has not seen.
+    Software often takes two fewer. That is close for a logistic regression and the data it was fitted to; here the
+    outcomes are others, which the model has not seen. In wide groups the law is conservative for every n.
 
     The chi-squared law is rough where a group is expected to have fewer than 5 events, or fewer than 5 observations
     without one, as a note of the result then says. ``MonteCarloTest(HosmerLemeshow())`` is exact in any case. Groups

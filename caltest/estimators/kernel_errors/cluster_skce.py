@@ -21,8 +21,8 @@ from caltest.predictions import Predictions, Sample
 from caltest.predictions.inputs.convert import as_sample, observed_targets
 
 ASSUMPTIONS = (
-    "outcomes independent between clusters given the predictions, of any dependence within; not used to fit or "
-    "recalibrate the model (were they?)"
+    "outcomes independent between clusters given all predictions, of any dependence within; not used to fit or "
+    "recalibrate the model, or to predict other clusters (were they?)"
 )
 """What no test can check."""
 

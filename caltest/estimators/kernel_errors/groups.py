@@ -282,7 +282,7 @@ class GroupMaximum(JointEstimator):
 
     Notes
     -----
-    Errors are standardised by mean and standard deviation of their redrawn values, so estimators may be biased.
+    Each error, observed or redrawn, is standardised by all the others, so estimators may be biased.
     ``MonteCarloTest(GroupMaximum(estimator, groups))`` is exact for the hypothesis ``P(Y | P_X, G) = P_X``, with any
     groups that do not depend on the targets; ``GroupCalibrationTest`` has p-values for each group too. Time that of
     the estimator for each group.

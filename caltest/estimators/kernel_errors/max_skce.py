@@ -58,7 +58,7 @@ class MaxSKCE(KernelEstimator, JointEstimator):
     values together, which needs a null that redraws targets. Time that of one kernel and little more: distances, labels
     and kernels of targets are shared.
 
-    Sources: Schrab et al. 2023 for the aggregation of tests over bandwidths.
+    Source: Schrab et al. 2023 for several bandwidths in one test, there by adjusted levels.
 
     Examples
     --------

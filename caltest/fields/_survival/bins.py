@@ -60,10 +60,11 @@ def d_calibration(
     As published, a censored row counts in each bin with the conditional probability that its event is there, and
     ``sum_b (N_b - n / K)^2 / (n / K)`` is compared with the chi-squared law with K - 1 degrees of freedom. Counts that
     are spread vary less, so that this p-value is far too large where much is censored. For the exact one the place of a
-    censored row is drawn, as in ``censored_pit_values``, and the counts are compared with redrawn multinomial ones.
-    That is noise, but where an event came first nobody knows when its row would have been censored, so that events
-    cannot be redrawn. With ``limits`` they are: of each row up to its limit, and the published statistic of these.
-    ``calibration_test`` finds more, as its tests see more than counts. Cost O(n + K B).
+    censored row is drawn, as in ``censored_pit_values``, and the counts are compared with redrawn multinomial ones; it
+    assumes that censoring is independent of the event given the prediction. Places are noise, but where an event came
+    first nobody knows when its row would have been censored, so that events cannot be redrawn. With ``limits`` they
+    are: of each row up to its limit, and the published statistic of these. ``calibration_test`` finds more, as its
+    tests see more than counts. Cost O(n + K B).
 
     Source: Haider et al. 2020.
 
@@ -110,7 +111,7 @@ def a_calibration(
     expects 5 events. Nothing is spread, so that censoring costs less power than in D-calibration. The exact p-value is
     that of ``d_calibration``: places of censored rows are drawn. Cost O(n K + K B).
 
-    Source: Akritas 1988.
+    Sources: Akritas 1988; Simonsen and Waagepetersen 2025.
 
     Examples
     --------

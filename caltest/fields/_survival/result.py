@@ -6,7 +6,7 @@ from caltest._results.report import at_level, decision, format_pvalue, in_cell, 
 from caltest._results.tables import STANDS_OUT, Bar, Page, Table
 from caltest._results.values import ConfidenceInterval, Entry, Stored
 
-SOURCES = {"A": "akritas1988", "D": "haider2020", "One": "demler2015"}
+SOURCES = {"A": ("akritas1988", "simonsen2025"), "D": ("haider2020",), "One": ("demler2015",)}
 """Where calibrations of these kinds are from."""
 
 
@@ -82,7 +82,7 @@ class SurvivalCalibration(Stored):
     @property
     def citations(self) -> tuple[str, ...]:  # type: ignore[override]
         """Keys of the sources of the method, and of exact p-values if it has one."""
-        return (SOURCES[self.method.split("-")[0]], *(("dwass1957",) if self.n_resamples else ()))
+        return (*SOURCES[self.method.split("-")[0]], *(("dwass1957",) if self.n_resamples else ()))
 
     def __repr__(self) -> str:
         return f"<{self.method}: {pvalue_phrase(self.pvalue)}, n = {self.n}>"

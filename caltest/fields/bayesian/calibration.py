@@ -272,8 +272,9 @@ def simulation_based_calibration(
 ) -> SimulationBasedCalibrationResult:
     """Test whether a sampler draws from the posteriors of its model, one parameter at a time and all together.
 
-    Parameters are drawn from the prior, data from the model, and draws from the posterior given these data: then the
-    true parameters are exchangeable with the draws. With the ranks r_i of the truth among the m draws of simulation i::
+    Parameters are drawn from the prior, data from the model, and independent draws from the posterior given these data:
+    then the true parameters are exchangeable with the draws. With the ranks r_i of the truth among the m draws of
+    simulation i::
 
         ranks:  max_k -log(2 min(P(X_k <= x_k), P(X_k >= x_k))),  x_k = #{i: r_i < k},  X_k ~ Binomial(n, k / (m + 1))
         joint:  the unbiased SKCE of the vectors of parameters, as normal scores of ranks in their simulation
