@@ -198,8 +198,8 @@ def power(
     TypeError
         For a test that cannot be called or returns no ``pvalue``, or a generator without ``sample``.
     ValueError
-        For bad settings, or an earlier result of another study: with another description, or another p-value for the first
-        data set, which is tested again. Errors of the test are passed on, with a note that says in which simulation.
+        For bad settings, or an earlier result of another study: with another description, or another p-value for the
+        first data set, which is tested again. Errors of the test are passed on, with a note that says in which simulation.
 
     Notes
     -----

@@ -401,5 +401,10 @@ def test_results_cite_the_sources_of_their_method():
     settings = {"n_resamples": 9, "rng": 1}
     found = [test(laws, targets, **settings) for test in (ct.fields.d_calibration, ct.fields.a_calibration)]
     at_horizon = (ct.fields.one_calibration(one, targets, 0.5, n_groups=2, **settings) for one in (laws, laws.cdf(0.5)))
-    wanted = ("haider2020", "dwass1957"), ("akritas1988", "simonsen2025", "dwass1957"), ("demler2015", "dwass1957"), ("demler2015",)
+    wanted = (
+        ("haider2020", "dwass1957"),
+        ("akritas1988", "simonsen2025", "dwass1957"),
+        ("demler2015", "dwass1957"),
+        ("demler2015",),
+    )
     assert tuple(one.citations for one in (*found, *at_horizon)) == wanted

@@ -25,8 +25,8 @@ def test_report(result):
         "",
         "Hypothesis     the predictions are calibrated: P(Y | P_X) = P_X",
         "Predictions    Categorical, n = 40, 3 classes",
-        "Assumes        outcomes independent given all predictions, and not used to fit or recalibrate the model, or to "
-        "predict others (were they?)",
+        "Assumes        outcomes independent given all predictions, and not used to fit or recalibrate the model, or "
+        "to predict others (were they?)",
         "Null           targets redrawn from the predictions (conditional Monte Carlo), 99 redraws",
         f"Estimator      {result.estimator}",
         f"Estimate       {result.estimate:.6g}",
