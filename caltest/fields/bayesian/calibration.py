@@ -231,7 +231,7 @@ class SimulationBasedCalibrationResult(Stored):
         found = {"Verdict": self.verdict(alpha), "p-value": pvalue, "Next": TOGETHER if only_together else None}
         thinned = f", one in {self.thin} of the chain" if self.thin > 1 else ""
         what = {
-            "Simulations": f"{self.n}, each with {self.n_draws} draws{thinned}",
+            "Simulations": f"{self.n}, each with {counted(self.n_draws, 'draw')}{thinned}",
             "Null": f"which of the {self.n_draws + 1} values is the truth redrawn {self.n_resamples} times",
             "Assumes": "simulations independent, parameters drawn from the prior of the model, draws exchangeable",
             "Reproduce": f"rng={self.seed}",

@@ -7,6 +7,7 @@ from math import exp
 from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
@@ -25,8 +26,9 @@ from caltest.predictions.faults.words import Fit
 INSTEAD_OF_FACTOR = 8.0
 """By how much larger the likelihood of a shift of positive outcomes has to be, to be named in place of a factor."""
 
-SPREADS_DIFFER = 6.0
-"""Variance of the logarithms of variances of members times the number of values, from which on these are not alike."""
+SPREADS_DIFFER = 2.0
+"""Variance of the logarithms of variances of members, beside that of normal draws with equal ones, from which on these
+are not alike."""
 
 LEAST_POOL = 6
 """Members and outcome from which on places are looked for."""
@@ -145,9 +147,12 @@ class NumberFaults(Faults):
             return ()
         kinds: list[Fault[Any]] = [*(() if law.given is None else faults_of_members(law.given))]
         variances = law.without(seen.targets[0]).members.var(axis=1)
+        of_equal = float(scipy.special.polygamma(1, 0.5 * law.n_members - 1.0))
+        # Two members say too little of their spread: no sum of differences in its units has an error that is known.
         if (
-            bool((variances > ROUNDING * law.members.var(axis=1)).all())
-            and float(np.log(variances).var()) > SPREADS_DIFFER / law.n_members
+            law.n_members > 3
+            and bool((variances > ROUNDING * law.members.var(axis=1)).all())
+            and float(np.log(variances).var()) > SPREADS_DIFFER * of_equal
         ):
             kinds.append(MemberAmount(seen))
         if law.n_members >= LEAST_POOL:

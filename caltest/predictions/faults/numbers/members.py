@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, inf, lgamma, log, log1p, sqrt
+from math import exp, expm1, inf, lgamma, log, log1p, sqrt
 from typing import Any
 
 import numpy as np
@@ -36,8 +36,9 @@ BEYOND, SMOOTH, NARROWEST, CELLS, AROUND = 1e-3, 0.9, 1e-3, 1024, 1.0
 """Shares of numbers beyond which a density falls exponentially, its bandwidth beside their spread and the least one,
 cells, and the logarithms of factors around their mean that are looked at."""
 
-SURE = 12.0
-"""Log likelihood ratio from which on a factor is clear by itself."""
+SURE, INSTEAD_OF_OTHERS = 12.0, 8.0
+"""Log likelihood ratio from which on a factor or an amount is clear by itself, and how many times as likely as a shift
+in standard deviations an amount has to be: limits are not yet laws."""
 
 MOST_MORE, STEP, SETTLED = 600.0, 0.05, 1e-6
 """Largest difference of log likelihoods, that of logarithms of factors over which one is differentiated, and the step,
@@ -137,10 +138,7 @@ class MemberFactor(Fault[Scores]):
         information = seen.total(2.0 * at - below - above)
         variance = float(np.square(seen.weights) @ np.square(above - below)) / 4.0
         self._share = min(1.0, information / max(variance, SMALLEST)) if information > 0.0 else 1.0
-        errors = seen.errors + (exp(-t) - 1.0) * seen.outcomes / seen.units_of_errors
-        like = seen.total(seen.log_kernel(errors) - seen.log_kernel(seen.errors) - t)
-        gained = self._share * log_ratio(t)
-        self.n_choices = exp(min(max(gained - like, -MOST_MORE), MOST_MORE)) if gained > SURE else 1.0
+        self.n_choices = beside_kernel(seen, self._share * log_ratio(t), seen.outcomes * -expm1(-t), t)
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
         """Around the mean difference of logarithms."""
@@ -159,6 +157,16 @@ class MemberFactor(Fault[Scores]):
         return f"outcomes are {self.sized(seen, sibling, fit)} times as large as members"
 
 
+def beside_kernel(seen: Scores, gained: float, less: FloatArray | float, log_factor: float) -> float:
+    """Choices that bring a log likelihood ratio, if it is clear, to that of Student's t for outcomes that are less.
+
+    Shifts and scales have this one, and faults are compared by it.
+    """
+    errors = seen.errors - less / seen.units_of_errors
+    like = seen.total(seen.log_kernel(errors) - seen.log_kernel(seen.errors) - log_factor)
+    return exp(min(max(gained - like, -MOST_MORE), MOST_MORE)) if gained > SURE else 1.0
+
+
 class MemberAmount(Fault[Scores]):
     """Outcomes that are higher than members by t, in their units.
 
@@ -169,8 +177,6 @@ class MemberAmount(Fault[Scores]):
     kind = "shift in units"
     of_targets = True
     range = (-inf, inf)
-    # Named where it explains outcomes clearly better than a shift in standard deviations; limits are not yet laws.
-    n_choices = 8.0
 
     def __init__(self, seen: Scores) -> None:
         law: Any = seen.law
@@ -179,12 +185,16 @@ class MemberAmount(Fault[Scores]):
         squares, self._t = np.maximum(np.square(members - mean[:, None]).sum(axis=1), SMALLEST), 0.0
         for _ in range(STEPS):
             e = y - mean - self._t
-            w = seen.given_weights / (squares + np.square(e) * m / (m + 1.0))
+            pools = squares + np.square(e) * m / (m + 1.0)
+            w = seen.given_weights / pools
             step = float(w @ e) / float(w.sum())
             self._t += step
             if abs(step) < SETTLED * float(np.sqrt(np.median(squares))):
                 break
-        self._error = float(np.linalg.norm(w * e)) / float(w.sum())
+        # What the sum of w e varies by, and how it falls with t, which weights depend on: means over values of pools.
+        variance = float(np.square(seen.given_weights) @ (1.0 / pools)) * (m + 1.0) / m**2
+        self._error = sqrt(variance) / (float(w.sum()) * (1.0 - 2.0 / m))
+        self.n_choices = INSTEAD_OF_OTHERS * beside_kernel(seen, self.log_ratio(seen, 0, self._t), self._t, 0.0)
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
         return min(self._t, 0.0) - REACH * self._error, max(self._t, 0.0) + REACH * self._error

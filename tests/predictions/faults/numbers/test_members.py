@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
-from caltest.predictions.faults.numbers.members import faults_of_members, log_density_of
+from caltest.predictions.ensembles.ensemble import Pool
+from caltest.predictions.faults.numbers.members import MemberAmount, faults_of_members, log_density_of
+from caltest.predictions.faults.numbers.scores import Scores
 from caltest.predictions.inputs.convert import as_sample
 
 
@@ -89,3 +92,28 @@ def test_equal_numbers_have_a_density():
     log_density = log_density_of(np.full(100, 3.0))
     assert np.isfinite(log_density(np.array([-1e3, 3.0, 1e3]))).all()
     assert log_density(np.array([3.0]))[0] > log_density(np.array([4.0]))[0]
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+@pytest.mark.parametrize("m", [4, 10])
+def test_an_amount_is_in_its_interval_as_often_as_that_says(m, spread, replications):
+    number, inside = replications(100, 400), 0
+    for seed in range(number):
+        rng = np.random.default_rng([seed, m])
+        pools = np.exp(spread * rng.normal(size=(400, 1))) * rng.normal(size=(400, m + 1))
+        pools[:, 0] += 0.4
+        seen = Scores(Pool(pools), pools[None, :, 0], np.ones(400))
+        found = MemberAmount(seen)
+        # The best value is between the bounds, and the log likelihood falls by 1.92 to the ends of an interval of 95 %.
+        best = max(found.log_ratio(seen, 0, t) for t in np.linspace(*found.bounds(seen, 0), 2001))
+        inside += best - found.log_ratio(seen, 0, 0.4) < 1.92
+    assert inside >= binom.ppf(1e-4, number, 0.93)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_spreads_of_a_few_members_do_not_seem_to_differ(m, replications):
+    for seed in range(replications(10, 100)):
+        rng, members, centre = ensemble([seed, 5], m, 300)
+        members = centre[:, None] + 0.5 * (members - centre[:, None])
+        kinds = {one.kind for one in findings_of(as_sample(ct.Ensemble(members), centre + rng.normal(size=300)))}
+        assert "shift in units" not in kinds
