@@ -205,10 +205,6 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
         parts = (one[index] if isinstance(one, np.ndarray) else one.take(index) for one in self._parameters)
         return self._like(*parts)._labelled(self.index, index)
 
-    def of_event(self) -> Self:
-        """The same, of which outcome 1 is called the event where it has no name; others are as they are."""
-        return self
-
     @abstractmethod
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Targets drawn from the predictions, as they are observed: (n,), or (size, n) for ``size`` redraws."""

@@ -219,6 +219,9 @@ def test_chains_are_thinned():
     assert "one in 2 was kept" in twice.notes[0]
     independent = simulation_based_calibration(rng.normal(size=(60, 300)), truths, n_resamples=19, rng=1)
     assert (independent.thin, independent.notes) == (1, ())
+    assert "each with 1 draw, one in 99 of the chain" in str(
+        simulation_based_calibration(rng.normal(size=(60, 99)), truths, thin=99, n_resamples=19, rng=1)
+    )
 
 
 def test_mappings_and_objects_of_arviz_are_the_same_as_arrays():

@@ -757,6 +757,14 @@ def test_outcome_1_is_the_event_unless_classes_have_names():
     assert named.default_test.why().startswith("class dead occurs more often than predicted, ")
 
 
+def test_what_is_said_of_two_columns_is_about_the_event():
+    one = clinical.validate(P, Y, n_resamples=99, rng=1)
+    two = clinical.validate(np.stack([1.0 - P, P], axis=1), Y, n_resamples=99, rng=1)
+    assert unfolded(two) == unfolded(one)
+    frame = pd.DataFrame({"alive": 1.0 - P, "dead": P})
+    assert "class dead" in unfolded(clinical.validate(frame, np.where(Y, "dead", "alive"), n_resamples=99, rng=1))
+
+
 @pytest.mark.parametrize("n_existing", [8, 9])
 def test_measures_that_exist_in_nine_redraws_have_pvalues(n_existing):
     exists = np.arange(100)[:, None] < np.full(9, n_existing)

@@ -174,7 +174,10 @@ def validate(
     level, number = fraction("confidence_level", confidence_level), whole_number("n_resamples", n_resamples, 19)
     sample = as_sample(predictions, targets, classes)
     p, y = probability_of_event(sample.predictions, "clinical.validate"), np.asarray(sample.targets)
-    sample = replace(sample, predictions=sample.predictions.of_event())
+    # What is said of two columns is about the event, too, and not about the more probable class.
+    law = sample.predictions
+    law = law if isinstance(law, Bernoulli) else Bernoulli(p, classes=law._names or None)
+    sample = replace(sample, predictions=law.of_event())
     seed = seed_of(rng)
     with progress_bars(switch("progress", progress)):
         test = OmnibusTest(n_resamples=number).on(sample, rng=seed)

@@ -305,6 +305,7 @@ class Bernoulli(ClassProbabilities):
         return question.get(self._notion, f"P(Y = 1 | p) = p for {self._notion}")
 
     def of_event(self) -> Self:
+        """The same, of which outcome 1 is called the event where it has no name."""
         new = copy(self)
         new._notion = "event" if self.notion == "binary" and self.classes is None else self.notion
         return new
