@@ -77,13 +77,17 @@ def _of_many_classes(law: FinitePredictions, labels: Array) -> tuple[str, ...]:
     occurred = labels[:, None] == each
     # Some order of many fits few outcomes.
     enough, better = np.bincount(labels, minlength=each.size) >= ENOUGH, ""
-    columns = _assigned(occurred.T @ np.log(np.maximum(p, TINY)))
+    columns, disagree = _assigned(occurred.T @ np.log(np.maximum(p, TINY))), disagreement(p, occurred)
     moved = np.flatnonzero((columns != each) & occurred.any(axis=0))
-    is_wrong = moved.size > 0 and enough[moved].all() and disagreement(p, occurred) > WRONG
+    is_wrong = moved.size > 0 and enough[moved].all() and disagree > WRONG
     if not is_wrong or disagreement(p[:, columns], occurred) > RIGHT_OF_MANY:
         # Models are seldom calibrated, but each class is hardly ever more probable where another one occurs.
         columns, better = followed_columns(p, occurred), " better"
         moved = np.flatnonzero(columns != each)
+    if law.errors_on_a_line(labels) is not None and _following(p @ law.positions, labels) < -CLEAR:
+        # Of ordered classes several columns rise and fall alike, and those at the ends can have few outcomes.
+        columns, moved = each[::-1], each[each != each[::-1]]
+        better = "" if disagree > WRONG and disagreement(p[:, ::-1], occurred) < RIGHT_OF_MANY else " better"
     return columns_asked([law.outcome_in_words(c) for c in moved[:SHOWN].tolist()], columns[moved], better)
 
 
@@ -93,6 +97,9 @@ def followed_columns(p: FloatArray, occurred: Array) -> IntArray:
     columns = _assigned(following)
     own, other = following[each, each], following[each, columns]
     clear = (other - own > CLEAR) & (other > RIGHT_OF_MANY) & (occurred.sum(axis=0) >= ENOUGH)
+    # No column is that of two: what takes the place of another one is clear only if that one's own place is.
+    while (clear & ~clear[columns]).any():
+        clear &= clear[columns]
     return np.where(clear, columns, each)
 
 

@@ -9,7 +9,7 @@ from scipy import special, stats
 import caltest as ct
 from caltest._results.tables import asked_in
 from caltest.predictions.inputs.convert import as_sample
-from caltest.predictions.questions.classes import _following, _of_two_classes, of_labels
+from caltest.predictions.questions.classes import _following, _of_two_classes, followed_columns, of_labels
 
 
 @pytest.mark.parametrize("centre", [0.01, 0.5])
@@ -221,3 +221,27 @@ def test_questions_are_asked_from_twenty_rows_on(n):
         asked = as_sample(p, outcomes).remarks
         assert len(asked) == (n == 20)
         assert all(one.endswith(words) for one in asked)
+
+
+@pytest.mark.parametrize("sharper", [1.0, 1.5])
+def test_ordered_classes_in_reverse(sharper):
+    """Whatever the rare classes at the ends, which have too few outcomes to be told by themselves."""
+    rng = np.random.default_rng(20)
+    ends = stats.norm.cdf(np.array([-3.0, -1.0, 1.0, 3.0]) - 0.5 * rng.normal(size=(2000, 1)))
+    p = np.diff(ends, prepend=0.0, append=1.0, axis=1)
+    y = (p.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1)
+    predicted = p**sharper / (p**sharper).sum(axis=1, keepdims=True)
+    better = "" if sharper == 1.0 else " better"
+    (asked,) = as_sample(ct.Ordinal(predicted[:, ::-1]), y).remarks
+    places = "class 0: column 4, class 1: column 3, class 3: column 1, class 4: column 0"
+    assert asked.startswith(f"columns in another order would fit the outcomes{better} ({places})")
+    assert as_sample(ct.Ordinal(predicted), y).remarks == ()
+
+
+def test_no_column_is_that_of_two_classes():
+    rng = np.random.default_rng(21)
+    ends = stats.norm.cdf(np.array([-3.0, -1.0, 1.0, 3.0]) - 0.5 * rng.normal(size=(2000, 1)))
+    p = np.diff(ends, prepend=0.0, append=1.0, axis=1)
+    y = (p.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1)
+    occurred = y[:, None] == np.arange(5)
+    assert sorted(followed_columns(p[:, ::-1], occurred)) == [0, 1, 2, 3, 4]
