@@ -199,7 +199,8 @@ def power(
         For a test that cannot be called or returns no ``pvalue``, or a generator without ``sample``.
     ValueError
         For bad settings, or an earlier result of another study: with another description, or another p-value for the
-        first data set, which is tested again. Errors of the test are passed on, with a note that says in which simulation.
+        first data set, which is tested again. Errors of the test are passed on, with a note that says in which
+        simulation.
 
     Notes
     -----
