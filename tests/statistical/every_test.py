@@ -76,6 +76,11 @@ def in_quarters(p, y, rng):
     return ct.GroupCalibrationTest(n_resamples=99)(p, y, np.arange(len(p)) % 4, rng=rng)
 
 
+def weighted(p, y, rng):
+    """With weights of which the largest are some twenty times the smallest."""
+    return ct.calibration_test(p, y, weights=np.exp(rng.uniform(0.0, 3.0, len(p))), n_resamples=99, rng=rng)
+
+
 def in_slices(p, y, rng):
     """Of two columns of noise."""
     return ct.find_slices(p, y, {name: rng.normal(size=len(p)) for name in "ab"}, n_resamples=99, rng=rng)
@@ -87,6 +92,7 @@ LAW, BLOCKS = "asymptotic: textbook law", "asymptotic: normal limit"
 PAIRS = "n² (k + B); of two classes n B"
 TESTS = {
     "OmnibusTest": Row(lambda p, rng: ct.OmnibusTest(n_resamples=FEW), REDRAWS, PAIRS + "; from 2,000 rows on n k B"),
+    "calibration_test(weights=...)": Row(lambda p, rng: weighted, REDRAWS, PAIRS),
     "MonteCarloTest(SKCE())": Row(lambda p, rng: ct.MonteCarloTest(ct.SKCE(), FEW), REDRAWS, PAIRS),
     "MonteCarloTest(ECE())": Row(lambda p, rng: of_top_label(ct.MonteCarloTest(ct.ECE(), FEW)), REDRAWS, "n (k + B)"),
     "LikelihoodRatioTest": Row(lambda p, rng: ct.LikelihoodRatioTest(FEW), "exact: importance sampling", "n K B"),

@@ -107,6 +107,11 @@ def test_rounded_probabilities_of_several_classes_are_recognised(digits, dtype):
         ct.calibration_test(p + 0.003, np.arange(2000) % 10)
 
 
+def test_numbers_of_which_some_are_labels_are_numbers():
+    with pytest.raises(ValueError, match=r"targets: got 2.7 at row 1, wanted .* wrap them in ct.Normal"):
+        ct.calibration_test([2.5, 3.1, 4.2], [1.0, 2.7, 0.0])
+
+
 def test_means_and_standard_deviations_in_an_array_are_recognised():
     y = np.arange(12) + 0.5
     for pair in (np.column_stack([y, np.ones(12)]), (y, np.ones(12))):
