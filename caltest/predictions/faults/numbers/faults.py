@@ -125,7 +125,8 @@ class NumberFaults(Faults):
             if self._shared is not None:
                 compared.append(rows_of_value(self._shared, features[:2]))
                 kinds = [SharedValue(self._shared, pools), *([Total(pools)] if bool((pools >= 0.0).all()) else [])]
-        self.kinds, self.compared = tuple(kinds), tuple(compared)
+        # The outcome of two values is above their middle or below it, and no amount follows from that.
+        self.kinds, self.compared = tuple(kinds) if law.has_spread else (), tuple(compared)
 
     def seen(self, targets: Array) -> Scores:
         return Scores(self._law, targets, self.weights, self._spread)
@@ -133,6 +134,8 @@ class NumberFaults(Faults):
     def following(self, targets: Array) -> Sequence[Fault[Any]]:
         """Waves that the errors follow, and for ensembles shifts by the mean of the members."""
         size, seen = self._law.pool_size, self.seen(targets[None])
+        if not self._law.has_spread:
+            return ()
         if size is None:
             return errors.following_waves(seen, self._named, SLOW + 1)
         if self._shared is not None:

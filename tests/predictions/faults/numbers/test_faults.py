@@ -505,3 +505,12 @@ def test_words_on_tails_name_outcomes_only_where_these_agree():
     assert corrected.words == "errors have lighter tails than predicted at the same spread"
     uniform = findings_of(as_sample(ct.Laplace(mean, 0.5**0.5), mean + rng.uniform(-1.7, 1.7, 2000)))[0]
     assert uniform.words == f"{corrected.words}: 0 % of the outcomes are in the outer 4.6 % of what was predicted"
+
+
+def test_one_member_says_nothing_of_spreads_and_places():
+    """The outcomes of a forecast of means are noisier than it, and follow it as they should."""
+    rng = np.random.default_rng(6)
+    mean = rng.normal(size=600)
+    result = ct.calibration_test(ct.Ensemble(mean[:, None]), mean + rng.normal(size=600), n_resamples=99, rng=1)
+    assert result.pvalue <= 0.05
+    assert result.finding is None
