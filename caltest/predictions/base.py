@@ -205,6 +205,10 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
         parts = (one[index] if isinstance(one, np.ndarray) else one.take(index) for one in self._parameters)
         return self._like(*parts)._labelled(self.index, index)
 
+    def of_event(self) -> "Predictions":
+        """Probabilities of two outcomes as those of outcome 1, called the event where it has no name; others as is."""
+        return self
+
     @abstractmethod
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Targets drawn from the predictions, as they are observed: (n,), or (size, n) for ``size`` redraws."""

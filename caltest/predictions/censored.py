@@ -16,6 +16,7 @@ from caltest._validation.labels import said_to_occur
 from caltest._validation.probabilities import not_a_pair
 from caltest.predictions import Predictions
 from caltest.predictions.classes.survival_curve import SurvivalCurve
+from caltest.predictions.faults.fault import ranks
 from caltest.predictions.inputs.convert import Sample, as_predictions, as_sample, brought_into_order
 from caltest.predictions.levels import Levels, between
 from caltest.predictions.questions.misread import ROUNDING, SOME
@@ -283,7 +284,18 @@ def _misread(laws: Predictions | None, targets: Censored) -> tuple[str, ...]:
         asked |= {IN_UNITS.format("times", words): (factor * time, seen) for words, (factor, _) in OF_TIMES.items()}
     found = {words: _fit(some, *one) for words, one in asked.items()}
     fits = [(pvalue, words) for words, (pvalue, expected) in found.items() if pvalue > FIT and expected >= FEWEST]
+    # Where all risks are off by a factor there can be as many censored times as events were expected.
+    fits = [one for one in fits if _follow_risks(some, *asked[one[1]])]
     return (max(fits)[1],) if fits else ()
+
+
+def _follow_risks(laws: Predictions, time: FloatArray, seen: BoolArray) -> bool:
+    """Whether events may come in proportion to predicted hazards where risks are high and where they are low."""
+    hazards = -np.log1p(-np.minimum(levels_of(laws, Censored(time, seen))[1].low, 1.0 - FARTHEST))
+    risk = ranks(levels_of(laws, Censored(np.full(time.size, np.median(time)), seen))[1].low)
+    risk -= hazards @ risk / hazards.sum()
+    variance = seen.sum() * float(hazards @ np.square(risk)) / hazards.sum()
+    return 2.0 * float(scipy.special.ndtr(-abs(float(seen @ risk)) / sqrt(max(variance, 1e-300)))) > UNFIT
 
 
 def _fit(laws: Predictions, time: FloatArray, seen: BoolArray) -> tuple[float, float]:

@@ -135,6 +135,18 @@ def test_event_flags_are_asked_about_where_half_is_censored():
     assert sum(asked[1::2]) >= 8
 
 
+@pytest.mark.parametrize("factor", [0.45, 0.6])
+def test_risks_that_are_all_too_low_are_no_question_about_events(factor):
+    """Censored times are about as many as events were expected, but do not follow the risks."""
+    for seed in range(10):
+        rng = np.random.default_rng([seed, 7])
+        scale = np.exp(rng.normal(size=500))
+        time, end = scale * rng.exponential(size=500), rng.exponential(2.0, 500)
+        times = ct.Censored(np.minimum(time, end), time <= end)
+        notes = censored_pit_values(ct.Gamma(np.ones(500), scale / factor), times, rng=1)[0].notes
+        assert not any("is event 1 where the event was seen?" in one for one in notes)
+
+
 @pytest.mark.usefixtures("without_findings")
 def test_times_after_curves_that_are_in_another_unit_are_asked_about():
     """Curves over 50 weeks, at the end of which few had the event, and times in days: most are after the curves."""

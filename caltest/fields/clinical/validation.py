@@ -175,9 +175,7 @@ def validate(
     sample = as_sample(predictions, targets, classes)
     p, y = probability_of_event(sample.predictions, "clinical.validate"), np.asarray(sample.targets)
     # What is said of two columns is about the event, too, and not about the more probable class.
-    law = sample.predictions
-    law = law if isinstance(law, Bernoulli) else Bernoulli(p, classes=law._names or None)
-    sample = replace(sample, predictions=law.of_event())
+    sample = replace(sample, predictions=sample.predictions.of_event())
     seed = seed_of(rng)
     with progress_bars(switch("progress", progress)):
         test = OmnibusTest(n_resamples=number).on(sample, rng=seed)

@@ -230,6 +230,13 @@ class Categorical(ClassProbabilities):
     def describe(self, n: int | None = None) -> str:
         return f"{self.family}, n = {len(self) if n is None else n}, {self.n_classes} classes"
 
+    def of_event(self) -> Predictions:
+        if self.n_classes != 2:
+            return self
+        event = Bernoulli(self.probabilities[:, 1], classes=self._names or None).of_event()
+        event.notes = self.notes
+        return event
+
     def at_temperature(self, temperature: float) -> Self:
         """Predictions with probabilities proportional to ``p**(1/T)``: temperature scaling (Guo et al. 2017).
 
@@ -305,7 +312,6 @@ class Bernoulli(ClassProbabilities):
         return question.get(self._notion, f"P(Y = 1 | p) = p for {self._notion}")
 
     def of_event(self) -> Self:
-        """The same, of which outcome 1 is called the event where it has no name."""
         new = copy(self)
         new._notion = "event" if self.notion == "binary" and self.classes is None else self.notion
         return new

@@ -181,7 +181,7 @@ class MemberAmount(Fault[Scores]):
     def __init__(self, seen: Scores) -> None:
         law: Any = seen.law
         members, y = law.without(seen.targets[0]).members, seen.outcomes
-        m, mean = members.shape[1], members.mean(axis=1)
+        m, mean = int(members.shape[1]), members.mean(axis=1)
         squares, self._t = np.maximum(np.square(members - mean[:, None]).sum(axis=1), SMALLEST), 0.0
         for _ in range(STEPS):
             e = y - mean - self._t
