@@ -113,4 +113,5 @@ def test_members_that_are_all_0(n_members):
     y[:5] = 1.0
     found = findings_of(as_sample(ct.Ensemble(members), y))
     assert all(np.isfinite([one.estimate, *one.interval]).all() for one in found)
-    assert found[0].words
+    # One member does not say how far above it an outcome is.
+    assert [bool(one.words) for one in found[:1]] == [True] * (n_members > 1)
