@@ -212,14 +212,14 @@ def draws(kind, name):
     return {setting: pvalue_of(name, make(setting)) for setting in settings}, sets
 
 
-def rate(kind, name, setting, sets):
+def rate(kind, name, setting, sets, *others):
     """Share of data sets that are rejected at the 5 % level; None where the test is not for them.
 
-    What a test refuses counts as not rejected.
+    What a test refuses counts as not rejected. With more keys of random numbers the data sets are others.
     """
     settings, _ = draws(kind, name)
-    key = [KINDS[kind][-1], list(settings).index(setting)]
-    rng, rejected = spawn(*key, *([list(OTHERS).index(name)] if name in OTHERS else [])), 0
+    key = [KINDS[kind][-1], list(settings).index(setting), *([list(OTHERS).index(name)] if name in OTHERS else [])]
+    rng, rejected = spawn(*key, *others), 0
     for _ in range(sets):
         try:
             rejected += settings[setting](rng) <= LEVEL
