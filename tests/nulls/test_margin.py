@@ -50,6 +50,16 @@ def test_rejections_are_those_margins_that_the_interval_leaves_out(level):
         assert (below.pvalue <= 1 - level) == (factor > 1)
 
 
+@pytest.mark.parametrize(("margin", "is_told"), [(0.09, False), (0.12, True), (0.2, False)])
+def test_margins_that_are_rejected_and_small_for_so_few_rows_have_a_note(margin, is_told):
+    """Up to 15 sqrt(2) / n = 0.14 of 150 rows, from 0.1 on."""
+    p = np.random.default_rng(2).uniform(0.05, 0.95, 150)
+    result = ct.EquivalenceTest(margin)(p, (np.arange(150) % 10 < 10 * p).astype(int))
+    assert (result.pvalue <= 0.1) == (margin > 0.1)
+    assert any("called smaller in up to 10 %" in note for note in result.notes) == is_told
+    assert not any("10 %" in note for note in ct.ToleranceTest(margin)(p, np.ones(150)).notes)
+
+
 @pytest.mark.parametrize("p", [1e-100, 1e-15, 1e-6])
 def test_no_surprise_in_few_observations_shows_little(p):
     """Of 60 outcomes with an error of the size of the margin, made of certain mistakes, 12 % have none."""
