@@ -17,7 +17,6 @@ from caltest.kernels import TotalVariation
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Predictions, Sample
 
-
 FEW, CLEAR = 15.0, 0.1
 """Margins below so many largest errors for each row can be rejected too often; p-values above which that is not said.
 """
@@ -130,8 +129,8 @@ class EquivalenceNull(MarginNull):
     Asymptotic: where the KCE is the margin, a test at the 5 % level rejected 0 to 4.6 % of 500 simulated data sets each
     of three classes, and 0 to 4.3 % of 400 of rare events (those of ``ToleranceNull``); but up to 9.9 % of 1000 of two
     classes where all events are more frequent than predicted and the margin is hardly larger than the smallest one that
-    n rows can show (``docs/error-rates.md``), which a note then says. It takes about ``5 sqrt(B) / margin`` observations, with the largest
-    value B of the SKCE, to reject at all.
+    n rows can show (``docs/error-rates.md``), which a note then says. It takes about ``5 sqrt(B) / margin``
+    observations, with the largest value B of the SKCE, to reject at all.
 
     Examples
     --------
@@ -147,9 +146,8 @@ class EquivalenceNull(MarginNull):
 
     def outcome(self, estimator: SKCE, sample: Sample, rng: np.random.Generator) -> Outcome:
         found = super().outcome(estimator, sample, rng)
-        if found.pvalue > CLEAR or self.margin * len(sample) > FEW * sqrt(
-            h_bound(estimator.kernel, sample.predictions)
-        ):
+        largest = sqrt(h_bound(estimator.kernel, sample.predictions))
+        if found.pvalue > CLEAR or self.margin * len(sample) > FEW * largest:
             return found
         note = (
             "the margin is small for so few rows: where all errors are of one kind, an error as large as the margin is "
