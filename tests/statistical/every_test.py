@@ -143,7 +143,7 @@ TESTS = {
     "LogScoreTest": Row(lambda p, rng: ct.LogScoreTest(), LAW, "n k"),
     "CoxTest": Row(lambda p, rng: ct.CoxTest(), LAW, "n"),
     "ECCETest": Row(lambda p, rng: ct.ECCETest(), LAW, "n log n"),
-    "PITTest": Row(lambda p, rng: ct.PITTest(), "exact: textbook law", "n log n"),
+    'PITTest("KS")': Row(lambda p, rng: ct.PITTest(), "exact: textbook law", "n log n"),
     "QuantileCalibrationTest": Row(lambda p, rng: ct.QuantileCalibrationTest(), LAW, "n K"),
 }
 
