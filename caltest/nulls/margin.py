@@ -18,8 +18,7 @@ from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Predictions, Sample
 
 FEW, CLEAR = 15.0, 0.1
-"""Margins below so many largest errors for each row can be rejected too often; p-values above which that is not said.
-"""
+"""Up to this number times the largest KCE over n margins can be rejected too often, which p-values up to 0.1 say."""
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,8 @@ class ValidationByGroup(AdjustedRows[GroupValidation], Stored):
         found = {"Verdict": self.verdict(alpha), "Event": self.event or None, "Events": f"{self.events} of {self.n}"}
         what = {
             "Null": "the Poisson-binomial law of the number of events in each group",
-            "Assumes": "outcomes independent given the risks and the group, and not used to fit the model (were they?)",
+            "Assumes": "outcomes independent given all risks and groups, not used to fit the model "
+            "or to predict others",
         }
         return self._page("Validation of predicted risks by group", found, what, notes=self.notes)
 
